@@ -1,0 +1,435 @@
+/* Engines in a Lua state: what the host has set up stays as it is, objects end in any order, states
+ * in threads do not know each other, and no request for memory may fail without an answer.
+ *
+ * Plugins are written into a folder of the test's own. */
+#include <lauxlib.h>
+#include <lualib.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../src/moonplan_lua.h"
+#include "check.h"
+
+static char folder[] = "/tmp/moonplan-engine-XXXXXX";
+
+static void put(const char *name, const char *text) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    if (!CHECK(file != NULL)) exit(1);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void lay_out(void) {
+    char path[128];
+    if (!CHECK(mkdtemp(folder) != NULL)) exit(1);
+    snprintf(path, sizeof path, "mkdir %s/d", folder);
+    CHECK(system(path) == 0);
+    put("p.lua",
+        "return { kind = 'capability', api = 1, name = 'p.echo', version = '1', risk = 'read',\n"
+        "  summary = 's', input = { x = { type = 'number', required = true } },\n"
+        "  examples = { { input = { x = 1 }, output = { x = 1 } } },\n"
+        "  run = function(input, ctx) ctx.log.info('called', { input.x }) return input end }\n");
+    put("d/init.lua",
+        "local h = plugin.import 'h'\n"
+        "return { { kind = 'capability', api = 1, name = 'd.fail', version = '1', risk = 'read',\n"
+        "  summary = 's', needs = { 'fs' }, run = function(_, ctx)\n"
+        "    local text, err = ctx.fs.read 'n.txt'\n"
+        "    return nil, text and { message = h .. text, code = 'c' } or err end } }\n");
+    put("d/h.lua", "return 'helped '");
+    put("d/n.txt", "two words");
+}
+
+static void clean_up(void) {
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
+/* -- A host's state ----------------------------------------------------------*/
+
+static lua_State *new_state(void) {
+    lua_State *L = luaL_newstate();
+    luaL_openlibs(L);
+    luaL_requiref(L, "moonplan", luaopen_moonplan, 1);
+    lua_pushstring(L, folder);
+    lua_setglobal(L, "folder");
+    lua_settop(L, 0);
+    return L;
+}
+
+static bool run(lua_State *L, const char *chunk) {
+    bool fine = luaL_dostring(L, chunk) == LUA_OK;
+    if (!CHECK(fine)) printf("# %s\n", lua_tostring(L, -1));
+    lua_settop(L, 0);
+    return fine;
+}
+
+static const char work[] =
+    "local grants = { fs = folder .. '/d' }\n"
+    "local engine = assert(moonplan.engine { plugins = folder, shipped = false, grants = grants,\n"
+    "  limits = { call_ms = 10000 }, authorizer = function() return { decision = 'allow' } end })\n"
+    "local seen = 0\n"
+    "engine:on('*', function() seen = seen + 1 error('x') end)\n"
+    "engine:on('log', function() seen = seen + 1 end)\n"
+    "assert(engine:capability { name = 'host', version = '1', risk = 'write',\n"
+    "  run = function(input) return { input } end })\n"
+    "local job = assert(engine:run { version = '1.0', steps = {\n"
+    "  { id = 'a', capability = 'p.echo', input = { x = 1 } },\n"
+    "  { id = 'b', capability = 'host', input = { { ['$ref'] = 'steps.a.result.x' } } },\n"
+    "  { id = 'c', capability = 'd.fail' } } })\n"
+    "assert(job.error.message == 'helped two words' and job.error.detail.code == 'd.c')\n"
+    "assert(job.steps[2].result[1][1] == 1 and seen == 10)\n"
+    "assert(not engine:run '{\"steps\":[{\"id\":\"a\",\"capability\":\"x\"}]}')\n"
+    "for want in engine:drive { steps = { { id = 'a', capability = 'host' } } } do\n"
+    "  if want.kind == 'result' then want:fail('no') end\n"
+    "end\n"
+    "assert(engine:test('p.echo')[1].ok and #engine:list() == 3 and engine:reload())\n";
+
+static int hook_calls;
+static void hook(lua_State *L, lua_Debug *at) {
+    (void)L;
+    (void)at;
+    hook_calls++;
+}
+static int panic(lua_State *L) {
+    (void)L;
+    return 0;
+}
+static void warn(void *data, const char *message, int more) {
+    (void)message;
+    (void)more;
+    ++*(int *)data;
+}
+
+static void a_host_stays_as_it_is(void) {
+    lua_State *L = new_state();
+    int warnings = 0;
+    void *alloc_data;
+    lua_Alloc alloc = lua_getallocf(L, &alloc_data);
+    run(L, "setmetatable(_G, { __index = function(_, name) error('no global ' .. name) end,\n"
+           "  __newindex = function() error('a new global') end })\n");
+    lua_pushglobaltable(L);
+    CHECK(lua_getmetatable(L, -1));
+    int before = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_gc(L, LUA_GCGEN, 0, 0);
+    lua_atpanic(L, panic);
+    lua_setwarnf(L, warn, &warnings);
+    lua_sethook(L, hook, LUA_MASKCOUNT, 1000);
+    for (int i = 0; i < 50; i++)
+        if (!run(L, work)) break;
+    CHECK(lua_gethook(L) == hook && lua_gethookmask(L) == LUA_MASKCOUNT);
+    CHECK(lua_gethookcount(L) == 1000 && hook_calls > 0);
+    CHECK(lua_gc(L, LUA_GCGEN, 0, 0) == LUA_GCGEN); /* the mode that it was in */
+    CHECK(lua_atpanic(L, NULL) == panic);
+    void *alloc_data_now;
+    CHECK(lua_getallocf(L, &alloc_data_now) == alloc && alloc_data_now == alloc_data);
+    CHECK(warnings == 0);
+    lua_pushglobaltable(L);
+    CHECK(lua_getmetatable(L, -1));
+    lua_rawgeti(L, LUA_REGISTRYINDEX, before);
+    CHECK(lua_rawequal(L, -1, -2));
+    lua_sethook(L, NULL, 0, 0);
+    lua_close(L);
+}
+
+static void globals_stay_as_they_are(void) {
+    lua_State *L = new_state();
+    run(L, "local before, after = {}, {}\n"
+           "local loaded = {}\n"
+           "for name in pairs(package.loaded) do loaded[name] = true end\n"
+           "for name, value in pairs(_G) do before[name] = value end\n"
+           "local string_meta, index = getmetatable(''), getmetatable('').__index\n"
+           "local n = 0 for _ in pairs(string_meta) do n = n + 1 end\n"
+           "local upper, rep = string.upper, string.rep\n"
+           "work = nil\n"
+           "collectgarbage() collectgarbage('stop')\n"
+           "do local engine = moonplan.engine { plugins = folder }\n"
+           "  assert(engine:run { steps = { { id = 'a', capability = 'p.echo', input = { x = 1 } } "
+           "} })\n"
+           "end\n"
+           "assert(not collectgarbage('isrunning')) collectgarbage('restart')\n"
+           "for name, value in pairs(_G) do assert(rawequal(before[name], value), name) end\n"
+           "for name in pairs(before) do assert(_G[name] ~= nil, name) end\n"
+           "for name in pairs(package.loaded) do assert(loaded[name], name) end\n"
+           "assert(getmetatable('') == string_meta and string_meta.__index == index)\n"
+           "local m = 0 for _ in pairs(string_meta) do m = m + 1 end assert(n == m)\n"
+           "assert(string.upper == upper and string.rep == rep and ('x'):upper() == 'X')\n");
+    lua_close(L);
+}
+
+/* Objects in globals, in tables that finalizers see, in each other: whatever ends first. The
+ * finalizers make nothing that holds C memory: Lua (5.4.4) finalizes nothing that is made while a
+ * state closes. */
+static void objects_end_in_any_order(void) {
+    static const char *const chunks[] = {
+        "e = moonplan.engine { plugins = folder }\n"
+        "d = e:drive { steps = { { id = 'a', capability = 'p.echo', input = { x = 1 } } } } w = "
+        "d()\n",
+        "local e = moonplan.engine { plugins = folder, shipped = false }\n"
+        "d = e:drive { steps = { { id = 'a', capability = 'p.echo', input = { x = 1 } } } }\n"
+        "d() d() e = nil collectgarbage() collectgarbage()\n",
+        "local list = {}\n"
+        "for n = 1, 5 do\n"
+        "  local e = moonplan.engine { plugins = folder, shipped = false }\n"
+        "  list[n] = e:drive { steps = { { id = 'a', capability = 'p.echo', input = { x = 1 } },\n"
+        "    { id = 'b', capability = 'p.echo', input = { x = 2 } } } }\n"
+        "  for _ = 1, n do list[n]() end\n"
+        "  if n % 2 == 0 then e:close() end\n"
+        "end\n"
+        "setmetatable(list, { __gc = function(list)\n"
+        "  for _, d in ipairs(list) do pcall(d) pcall(tostring, d) end end })\n"
+        "kept = list\n",
+        /* github.com/mlua-rs/rlua/issues/19: an object is used after its finalizer has run. */
+        "local e = moonplan.engine { plugins = folder, shipped = false }\n"
+        "local job = e:run { steps = { { id = 'a', capability = 'p.echo', input = { x = 1 } } } }\n"
+        "local d = e:drive { steps = { { id = 'a', capability = 'p.echo', input = { x = 1 } } } }\n"
+        "local w = d()\n"
+        "setmetatable({}, { __gc = function() again = { e, job, d, w } end })\n"
+        "local use = function(t)\n"
+        "  for _, f in ipairs { function() t[1]:run('{}') end, function() t[1]:list() end,\n"
+        "    function() return #t[2]:json() + #t[2].steps end, t[3], function() t[4]:allow() end,\n"
+        "    function() t[1]:close() end, function() return tostring(t[1]) end } do\n"
+        "    pcall(f) end end\n"
+        "setmetatable({}, { __gc = function() use { e, job, d, w } end })\n"
+        "e, job, d, w = nil collectgarbage() collectgarbage()\n"
+        "if again then use(again) end\n",
+        "e = moonplan.engine { plugins = folder, authorizer = function() return e and { decision = "
+        "'allow' } end }\n"
+        "e:on('*', function() return e end)\n"
+        "e:capability { name = 'x', version = '1', risk = 'read', run = function()\n"
+        "  e:unregister('x') e:reload() collectgarbage() return 1 end }\n"
+        "assert(e:run { steps = { { id = 'a', capability = 'x' } } }.result == 1)\n",
+        "co = coroutine.create(function()\n"
+        "  local e <close> = moonplan.engine { plugins = folder }\n"
+        "  local d <close> = e:drive { steps = { { id = 'a', capability = 'p.echo', input = { x = "
+        "1 } } } }\n"
+        "  d() coroutine.yield() end)\n"
+        "assert(coroutine.resume(co))\n",
+    };
+    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+        lua_State *L = new_state();
+        run(L, chunks[i]);
+        lua_close(L);
+    }
+}
+
+/* -- Threads -----------------------------------------------------------------*/
+
+static void *in_thread(void *failed) {
+    lua_State *L = new_state();
+    for (int i = 0; i < 20; i++) {
+        if (luaL_dostring(L, work) == LUA_OK) continue;
+        *(bool *)failed = true;
+        printf("# %s\n", lua_tostring(L, -1));
+    }
+    lua_close(L);
+    return NULL;
+}
+
+/* With a stack of a mebibyte, half of it to spare. */
+static void states_in_threads_do_not_meet(void) {
+    pthread_t threads[4];
+    bool failed[4] = {false};
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 524288);
+    for (size_t i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], &attributes, in_thread, &failed[i]) == 0);
+    for (size_t i = 0; i < 4; i++) CHECK(pthread_join(threads[i], NULL) == 0 && !failed[i]);
+    pthread_attr_destroy(&attributes);
+}
+
+/* -- Memory ------------------------------------------------------------------*/
+
+typedef struct counted {
+    counter count;
+    size_t in_a_row; /* requests that fail from fail_at on; 0: all of them */
+} counted;
+
+static void *alloc(void *data, void *block, size_t old_size, size_t new_size) {
+    counted *c = data;
+    if (c->in_a_row) c->count.fail_on = c->count.calls + 1 < c->count.fail_at + c->in_a_row;
+    return counter_alloc(&c->count, block, block ? old_size : 0, new_size);
+}
+
+/* What a chunk says at its end: "right", or a code. */
+static const char prelude[] =
+    "local m, folder = ...\n"
+    "local function check(value, err)\n"
+    "  if value then return value end\n"
+    "  error(type(err) == 'table' and err.code or err, 0)\n"
+    "end\n"
+    "local function done(job)\n"
+    "  if job.error and job.error.code == 'job.memory' then error('memory', 0) end\n"
+    "  return job\n"
+    "end\n"
+    "local function engine(options)\n"
+    "  local all = { shipped = false }\n"
+    "  for k, v in next, options do all[k] = v end\n"
+    "  return check(m.engine(all))\n"
+    "end\n";
+
+static bool is_memory(const char *said) {
+    return said && (strcmp(said, "memory") == 0 || strstr(said, "not enough memory") ||
+                    strstr(said, "out of memory") || strstr(said, "stack overflow"));
+}
+
+static int open_module(lua_State *L) {
+    luaL_requiref(L, "_G", luaopen_base, 1);
+    luaL_requiref(L, "moonplan", luaopen_moonplan, 0);
+    return 1;
+}
+
+/* 1: right, 0: for want of memory. */
+static int play(const char *chunk, counted *c, size_t fail_at, size_t in_a_row) {
+    memset(c, 0, sizeof *c);
+    c->in_a_row = in_a_row;
+    lua_State *L = lua_newstate(alloc, c);
+    if (!CHECK(L != NULL)) exit(1);
+    lua_pushcfunction(L, open_module);
+    CHECK(lua_pcall(L, 0, 1, 0) == LUA_OK);
+    lua_pushfstring(L, "%s%s\nreturn 'right'", prelude, chunk);
+    CHECK(luaL_loadstring(L, lua_tostring(L, -1)) == LUA_OK);
+    lua_insert(L, 1);
+    lua_pop(L, 1);
+    lua_pushstring(L, folder);
+    c->count.calls = 0;
+    c->count.fail_at = fail_at;
+    c->count.fail_on = in_a_row == 0;
+    int status = lua_pcall(L, 2, 1, 0);
+    c->count.fail_at = 0;
+    /* An iterator has no second value to give an error by, so it raises the table. */
+    if (lua_istable(L, -1)) lua_getfield(L, -1, "code");
+    const char *said = lua_tostring(L, -1);
+    bool right = status == LUA_OK && said && strcmp(said, "right") == 0;
+    bool memory = status == LUA_ERRMEM || status == LUA_ERRERR || is_memory(said);
+    if (!right && !CHECK(memory))
+        printf("# request %zu, %zu: status %d, %s\n", fail_at, in_a_row, status,
+               said ? said : luaL_typename(L, -1));
+    size_t calls = c->count.calls;
+    lua_close(L);
+    c->count.calls = calls;
+    CHECK(c->count.used == 0 && c->count.blocks == 0);
+    CHECK(!c->count.wrong);
+    return right;
+}
+
+/* Every request in turn: alone, with the one behind it (Lua collects garbage and asks again), and
+ * from there on. Of a long scene, every so manieth, unless there is time. */
+static void fail_each(const char *chunk) {
+    counted c;
+    if (!CHECK(play(chunk, &c, 0, 1) == 1)) return;
+    size_t calls = c.count.calls, refusals = 0;
+    size_t stride = getenv("MOONPLAN_SOAK") || calls < 600 ? 1 : calls / 600;
+    for (size_t in_a_row = 0; in_a_row < 3; in_a_row++)
+        for (size_t n = 1 + in_a_row; n <= calls; n += stride)
+            refusals += play(chunk, &c, n, in_a_row) == 0;
+    CHECK(refusals > 0);
+}
+
+static void opening_an_engine(void) {
+    fail_each(
+        "local e = engine { plugins = { folder }, allow = { 'write' }, plan_versions = { '1.0' },\n"
+        "  grants = { fs = folder, ['fs:rw'] = folder, clock = true }, authorizer = function() "
+        "end,\n"
+        "  clock = function() return 1 end, id = function() return 'id' end }\n"
+        "check(e:on('*', function() end))()\n"
+        "e:close()");
+}
+
+static void loading_a_plugin(void) {
+    fail_each("local e = engine { plugins = folder, grants = { fs = folder .. '/d' } }\n"
+              "local list, problems = e:list()\n"
+              "check(list, problems)\n"
+              "if #list ~= 2 then return 'wrong' end\n"
+              "if #problems > 0 then return problems[1].message end\n"
+              "check(e:describe('p.echo'))");
+}
+
+static void running_a_table(void) {
+    fail_each("local e = engine { authorizer = function(r) return { decision = 'allow', reason = "
+              "r.step_id } end }\n"
+              "check(e:capability { name = 'host', version = '1', risk = 'write', input = { x = { "
+              "type = 'array' } },\n"
+              "  run = function(input, ctx) ctx.log.info('text', { input }) return { input, "
+              "ctx.caller } end })\n"
+              "local seen = 0\n"
+              "e:on('*', function(event) seen = seen + 1 end)\n"
+              "e:on('log', function(event) seen = seen + 1 end)\n"
+              "local job = check(e:run({ version = '1.0', steps = {\n"
+              "  { id = 'a', capability = 'host', input = { x = { 1, { y = 'z' } } } },\n"
+              "  { id = 'b', capability = 'host', input = { x = { { ['$ref'] = "
+              "'steps.a.result.0.x.1' } } } } } },\n"
+              "  { caller = { subject = 'me' } }))\n"
+              "done(job)\n"
+              "if job.error then return job.error.message end\n"
+              "if job.result[2][1].x[1].y ~= 'z' or #job.events ~= 7 or #check(job:json(2)) < 100 "
+              "then return 'wrong' end\n"
+              "check(e:jobs()) check(e:job(job.id))");
+}
+
+static void running_a_plugin(void) {
+    fail_each("local e = engine { plugins = folder, grants = { fs = folder .. '/d' } }\n"
+              "local job = "
+              "done(check(e:run('{\"steps\":[{\"id\":\"a\",\"capability\":\"p.echo\",\"input\":{"
+              "\"x\":1}},'\n"
+              "  .. '{\"id\":\"b\",\"capability\":\"d.fail\"}]}')))\n"
+              "if job.error.message ~= 'helped two words' then return job.error.message end\n"
+              "check(e:reload())\n"
+              "local outcomes = check(e:test 'p.echo')\n"
+              "if not outcomes[1].ok then return outcomes[1].message end");
+}
+
+static void refusing(void) {
+    fail_each(
+        "local e = engine {}\n"
+        "local job, err = e:run { goal = print, steps = { { id = 'a', capability = 'x', input = { "
+        "print } }, false,\n"
+        "  setmetatable({}, { __index = { id = 'b', capability = 'y' } }) } }\n"
+        "if err.code == 'memory' then return 'memory' end\n"
+        "if #err.errors ~= 4 or not tostring(err) then return 'wrong' end\n"
+        "job, err = e:run { steps = setmetatable({}, { __len = function() error('x', 0) end }) }\n"
+        "if err.code == 'memory' then return 'memory' end\n"
+        "if err.code ~= 'plan.capture' then return err.code end\n"
+        "job, err = e:capability { name = 'x', run = print, input = { x = { type = 'a', min = {} } "
+        "} }\n"
+        "if err.code ~= 'plugin.manifest' then return err.code end");
+}
+
+static void driving(void) {
+    fail_each(
+        "local e = engine {}\n"
+        "check(e:capability { name = 'host', version = '1', risk = 'read', run = function() end "
+        "})\n"
+        "local d = check(e:drive { steps = { { id = 'a', capability = 'host', input = { 1 } },\n"
+        "  { id = 'b', capability = 'host' } } })\n"
+        "for w in d do\n"
+        "  if w.kind == 'decision' then w:decide { decision = 'allow' }\n"
+        "  elseif w.step == 1 then w:complete { w.input } else w:fail { message = 'm', code = 'c' "
+        "} end\n"
+        "end\n"
+        "local job = done(d.job)\n"
+        "if job.error.message ~= 'm' or job.steps[1].result[1][1] ~= 1 then return "
+        "job.error.message end");
+}
+
+int main(void) {
+    lay_out();
+    RUN(a_host_stays_as_it_is);
+    RUN(globals_stay_as_they_are);
+    RUN(objects_end_in_any_order);
+    RUN(states_in_threads_do_not_meet);
+    RUN(opening_an_engine);
+    RUN(loading_a_plugin);
+    RUN(running_a_table);
+    RUN(running_a_plugin);
+    RUN(refusing);
+    RUN(driving);
+    clean_up();
+    return check_end();
+}

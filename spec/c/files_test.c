@@ -1,0 +1,341 @@
+/* Files below a root: what is read, what is not, and that the walk of older kernels decides as
+ * openat2 does. The rules are those of the header. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "../../src/host/files.h"
+#include "check.h"
+
+static char base[] = "/tmp/moonplan-files-XXXXXX";
+
+static void put(const char *name, const char *content) {
+    FILE *file = fopen(name, "wb");
+    if (!CHECK(file != NULL) || !file) return;
+    fwrite(content, 1, strlen(content), file);
+    fclose(file);
+}
+
+typedef struct taken {
+    char bytes[256];
+    size_t length;
+} taken;
+
+static bool take(void *data, const char *bytes, size_t length) {
+    taken *t = data;
+    if (length > sizeof t->bytes - t->length) length = sizeof t->bytes - t->length;
+    memcpy(t->bytes + t->length, bytes, length);
+    t->length += length;
+    return true;
+}
+
+static moonplan_root *open_root(const char *path, unsigned flags, bool walk) {
+    moonplan_error err;
+    moonplan_root *root = moonplan_root_open(path, strlen(path), flags, NULL, &err);
+    if (!CHECK(root != NULL)) exit(1);
+    if (walk) mpl_root_walk(root);
+    return root;
+}
+
+/* MOONPLAN_OK, with the content in *out, or the code. */
+static moonplan_code read_code(moonplan_root *root, taken *out, const char *path, uint64_t most) {
+    moonplan_error err;
+    out->length = 0;
+    bool fine = moonplan_root_read(root, take, out, path, strlen(path), most, &err);
+    if (!fine) {
+        CHECK(err.message[0] != 0);
+        CHECK(strstr(err.message, base) == NULL); /* the root's own path is nobody's business */
+    }
+    return fine ? MOONPLAN_OK : err.code;
+}
+
+static void lay_out(void) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (!CHECK(mkdtemp(base) != NULL) || !CHECK(chdir(base) == 0)) exit(1);
+    CHECK(mkdir("root", 0755) == 0 && mkdir("root/dir", 0755) == 0 && mkdir("other", 0755) == 0);
+    put("secret", "secret");
+    put("other/file", "other");
+    put("root/file", "content");
+    put("root/empty", "");
+    put("root/dir/inner", "inner");
+    put("root/.dot", "dot");
+    put("root/two", "two names");
+    CHECK(link("root/two", "other/two") == 0);
+    CHECK(symlink("../secret", "root/out") == 0);
+    CHECK(symlink("file", "root/within") == 0);
+    CHECK(symlink("../other", "root/folder") == 0);
+    CHECK(symlink("dir", "root/near") == 0);
+    CHECK(symlink("loop", "root/loop") == 0);
+    CHECK(symlink("/proc/self/root", "root/magic") == 0);
+    CHECK(mkfifo("root/fifo", 0644) == 0);
+    int door = socket(AF_UNIX, SOCK_STREAM, 0);
+    strcpy(address.sun_path, "root/socket");
+    CHECK(bind(door, (struct sockaddr *)&address, sizeof address) == 0);
+    close(door);
+    int sparse = open("root/sparse", O_WRONLY | O_CREAT, 0644);
+    CHECK(ftruncate(sparse, (off_t)1 << 40) == 0);
+    close(sparse);
+}
+
+static void clean_up(void) {
+    char command[64];
+    CHECK(chdir("/") == 0);
+    snprintf(command, sizeof command, "rm -r %s", base);
+    CHECK(system(command) == 0);
+}
+
+static void reads(bool walk) {
+    moonplan_root *root = open_root("root", 0, walk);
+    taken t;
+    CHECK(read_code(root, &t, "file", 7) == MOONPLAN_OK);
+    CHECK(t.length == 7 && memcmp(t.bytes, "content", 7) == 0);
+    CHECK(read_code(root, &t, "file", 6) == MOONPLAN_LIMIT);
+    CHECK(read_code(root, &t, "empty", 0) == MOONPLAN_OK && t.length == 0);
+    CHECK(read_code(root, &t, "dir/inner", 100) == MOONPLAN_OK && t.length == 5);
+    CHECK(read_code(root, &t, ".dot", 100) == MOONPLAN_OK && t.length == 3);
+    CHECK(read_code(root, &t, "sparse", 1 << 20) == MOONPLAN_LIMIT && t.length == 0);
+    static const char *const gone[] = {"none",       "dir/none", "none/file", "file/x",
+                                       "dir",        "out",      "within",    "folder/file",
+                                       "near/inner", "loop",     "loop/x",    "magic/etc/passwd",
+                                       "fifo",       "socket",   "two",       ""};
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
+        CHECK(read_code(root, &t, gone[i], 100) == MOONPLAN_FILE_UNAVAILABLE);
+        CHECK(t.length == 0);
+    }
+    moonplan_root_free(root);
+}
+
+static void reads_with_openat2(void) {
+    reads(false);
+}
+static void reads_name_by_name(void) {
+    reads(true);
+}
+
+static void paths_have_one_form(void) {
+    moonplan_root *root = open_root("root", 0, false);
+    static const char *const bad[] = {"..",          "../secret", "dir/../file", "dir/..",
+                                      "/etc/passwd", "./file",    ".",           "dir/./inner",
+                                      "dir//inner",  "dir/",      "/",           "//"};
+    taken t;
+    moonplan_error err;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(read_code(root, &t, bad[i], 100) == MOONPLAN_FILE_PATH);
+    CHECK(!moonplan_root_read(root, take, &t, "fi\0le", 5, 100, &err));
+    CHECK(err.code == MOONPLAN_FILE_PATH);
+    char name[4999];
+    memset(name, 'x', sizeof name);
+    CHECK(!moonplan_root_read(root, take, &t, name, 256, 100, &err));
+    CHECK(err.code == MOONPLAN_FILE_PATH);
+    CHECK(!moonplan_root_read(root, take, &t, name, 255, 100, &err));
+    CHECK(err.code == MOONPLAN_FILE_UNAVAILABLE);
+    for (size_t i = 1; i < sizeof name; i += 2) name[i] = '/';
+    CHECK(!moonplan_root_read(root, take, &t, name, sizeof name, 100, &err));
+    CHECK(err.code == MOONPLAN_FILE_PATH);
+    CHECK(!moonplan_root_read(root, take, &t, name, 4095, 100, &err));
+    CHECK(err.code == MOONPLAN_FILE_UNAVAILABLE);
+    moonplan_root_free(root);
+}
+
+static void devices_are_not_opened_for_reading(void) {
+    if (mknod("root/zero", S_IFCHR | 0644, makedev(1, 5)) != 0) {
+        check_skip("no device nodes can be made here");
+        return;
+    }
+    for (int walk = 0; walk < 2; walk++) {
+        moonplan_root *root = open_root("root", 0, walk);
+        taken t;
+        CHECK(read_code(root, &t, "zero", 100) == MOONPLAN_FILE_UNAVAILABLE && t.length == 0);
+        moonplan_root_free(root);
+    }
+    unlink("root/zero");
+}
+
+/* /proc is a mount point on every machine that has it. */
+static void mount_points_are_not_crossed(void) {
+    for (int walk = 0; walk < 2; walk++) {
+        moonplan_root *root = open_root("/", 0, walk);
+        taken t;
+        CHECK(read_code(root, &t, "proc/version", 256) == MOONPLAN_FILE_UNAVAILABLE);
+        CHECK(t.length == 0);
+        moonplan_root_free(root);
+        root = open_root("/", MOONPLAN_ROOT_TRUSTED, walk);
+        CHECK(read_code(root, &t, "proc/version", 256) == MOONPLAN_OK && t.length > 0);
+        moonplan_root_free(root);
+    }
+}
+
+static void trust_is_about_names_only(void) {
+    for (int walk = 0; walk < 2; walk++) {
+        moonplan_root *root = open_root("root", MOONPLAN_ROOT_TRUSTED, walk);
+        taken t;
+        CHECK(read_code(root, &t, "two", 100) == MOONPLAN_OK && t.length == 9);
+        CHECK(read_code(root, &t, "within", 100) == MOONPLAN_FILE_UNAVAILABLE);
+        CHECK(read_code(root, &t, "fifo", 100) == MOONPLAN_FILE_UNAVAILABLE);
+        moonplan_root_free(root);
+    }
+}
+
+static bool add_name(void *data, moonplan_text name, bool folder) {
+    taken *t = data;
+    take(t, name.bytes, name.length);
+    take(t, folder ? "/ " : " ", folder ? 2 : 1);
+    return true;
+}
+
+static void folders_are_listed_in_order(void) {
+    moonplan_error err;
+    taken t = {.length = 0};
+    moonplan_root *root = open_root("root", 0, false);
+    CHECK(moonplan_root_list(root, add_name, &t, "", 0, 5, &err));
+    CHECK_TEXT(".dot dir/ empty file sparse ", ((moonplan_text){t.bytes, t.length}));
+    CHECK(!moonplan_root_list(root, add_name, &t, "", 0, 4, &err));
+    CHECK(err.code == MOONPLAN_LIMIT);
+    CHECK(!moonplan_root_list(root, add_name, &t, "near", 4, 100, &err));
+    CHECK(err.code == MOONPLAN_FILE_UNAVAILABLE);
+    CHECK(!moonplan_root_list(root, add_name, &t, "file", 4, 100, &err));
+    CHECK(err.code == MOONPLAN_FILE_UNAVAILABLE);
+    t.length = 0;
+    CHECK(moonplan_root_list(root, add_name, &t, "dir", 3, 1, &err));
+    CHECK_TEXT("inner ", ((moonplan_text){t.bytes, t.length}));
+    moonplan_root_free(root);
+}
+
+static void things_have_sizes(void) {
+    moonplan_error err;
+    moonplan_root *root = open_root("root", 0, false);
+    bool folder;
+    uint64_t size;
+    CHECK(moonplan_root_stat(root, &folder, &size, "file", 4, &err) && !folder && size == 7);
+    CHECK(moonplan_root_stat(root, &folder, &size, "", 0, &err) && folder);
+    static const char *const gone[] = {"none", "within", "near", "fifo", "socket", "two"};
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        for (int walk = 0; walk < 2; walk++) {
+            if (walk) mpl_root_walk(root);
+            CHECK(!moonplan_root_stat(root, &folder, &size, gone[i], strlen(gone[i]), &err));
+            CHECK(err.code == MOONPLAN_FILE_UNAVAILABLE);
+        }
+    moonplan_root_free(root);
+}
+
+static bool write_fails(moonplan_root *root, const char *path, moonplan_code code) {
+    moonplan_error err;
+    return !moonplan_root_write(root, path, strlen(path), "new", 3, &err) && err.code == code;
+}
+
+static void writing_replaces_whole_files(void) {
+    moonplan_error err;
+    moonplan_root *root = open_root("root", 0, false);
+    CHECK(write_fails(root, "fresh", MOONPLAN_FILE_UNAVAILABLE)); /* not granted */
+    moonplan_root_free(root);
+    root = open_root("root", MOONPLAN_ROOT_WRITE, false);
+    taken t;
+    CHECK(moonplan_root_write(root, "dir/fresh", 9, "new", 3, &err));
+    CHECK(read_code(root, &t, "dir/fresh", 100) == MOONPLAN_OK && t.length == 3);
+    CHECK(moonplan_root_write(root, "dir/fresh", 9, NULL, 0, &err));
+    CHECK(read_code(root, &t, "dir/fresh", 100) == MOONPLAN_OK && t.length == 0);
+    /* The other name of a file that is replaced keeps the old content. */
+    CHECK(moonplan_root_write(root, "two", 3, "new", 3, &err));
+    CHECK(read_code(root, &t, "two", 100) == MOONPLAN_OK && t.length == 3);
+    moonplan_root *other = open_root("other", 0, false);
+    CHECK(read_code(other, &t, "two", 100) == MOONPLAN_OK && t.length == 9);
+    moonplan_root_free(other);
+    static const char *const not_there[] = {"dir",         "out",    "within", "near/inner", "fifo",
+                                            "folder/file", "none/x", "file/x", "socket"};
+    for (size_t i = 0; i < sizeof not_there / sizeof *not_there; i++)
+        CHECK(write_fails(root, not_there[i], MOONPLAN_FILE_UNAVAILABLE));
+    CHECK(write_fails(root, "../x", MOONPLAN_FILE_PATH));
+    CHECK(write_fails(root, "", MOONPLAN_FILE_PATH));
+    moonplan_root_free(root);
+    root = open_root(".", 0, false);
+    CHECK(read_code(root, &t, "secret", 100) == MOONPLAN_OK && t.length == 6);
+    CHECK(read_code(root, &t, "other/file", 100) == MOONPLAN_OK && t.length == 5);
+    /* No temporary file stays behind. */
+    t.length = 0;
+    CHECK(moonplan_root_list(root, add_name, &t, "root/dir", 8, 100, &err));
+    CHECK_TEXT("fresh inner ", ((moonplan_text){t.bytes, t.length}));
+    moonplan_root_free(root);
+}
+
+/* While one thread turns a file and a folder into links that lead out and back, reading never
+ * sees what is outside. */
+static void *swap(void *stop) {
+    while (!atomic_load((atomic_bool *)stop)) {
+        rename("race/link", "race/here");
+        rename("race/plain", "race/here");
+        symlink("../secret", "race/link");
+        put("race/plain", "inside");
+        rename("race/dir", "race/away");
+        symlink("../other", "race/dir");
+        unlink("race/dir");
+        rename("race/away", "race/dir");
+    }
+    return NULL;
+}
+
+static void nobody_wins_a_race(void) {
+    atomic_bool stop = false;
+    pthread_t thread;
+    CHECK(mkdir("race", 0755) == 0 && mkdir("race/dir", 0755) == 0);
+    put("race/dir/file", "inside");
+    put("race/plain", "inside");
+    CHECK(symlink("../secret", "race/link") == 0);
+    CHECK(pthread_create(&thread, NULL, swap, &stop) == 0);
+    size_t seen = 0, leaks = 0;
+    for (int i = 0; i < 4000; i++) {
+        moonplan_root *root = open_root("race", 0, i & 1);
+        taken t;
+        if (read_code(root, &t, i & 2 ? "here" : "dir/file", 100) == MOONPLAN_OK) {
+            seen++;
+            leaks += t.length != 0 && (t.length > 6 || memcmp(t.bytes, "inside", t.length) != 0);
+        }
+        moonplan_root_free(root);
+    }
+    atomic_store(&stop, true);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(leaks == 0);
+    CHECK(seen > 0);
+}
+
+static void memory_may_fail(void) {
+    for (size_t n = 1;; n++) {
+        counter count;
+        moonplan_options options;
+        moonplan_error err;
+        counter_options(&options, &count);
+        count.fail_at = n;
+        taken t = {.length = 0};
+        moonplan_root *root = moonplan_root_open("root", 4, 0, &options, &err);
+        bool fine = root && moonplan_root_list(root, add_name, &t, "", 0, 100, &err);
+        if (!fine) CHECK(err.code == MOONPLAN_MEMORY);
+        moonplan_root_free(root);
+        CHECK(count.used == 0 && !count.wrong);
+        if (fine) break;
+    }
+}
+
+int main(void) {
+    lay_out();
+    RUN(reads_with_openat2);
+    RUN(reads_name_by_name);
+    RUN(paths_have_one_form);
+    RUN(devices_are_not_opened_for_reading);
+    RUN(mount_points_are_not_crossed);
+    RUN(trust_is_about_names_only);
+    RUN(folders_are_listed_in_order);
+    RUN(things_have_sizes);
+    RUN(memory_may_fail);
+    RUN(writing_replaces_whole_files);
+    RUN(nobody_wins_a_race);
+    clean_up();
+    return check_end();
+}

@@ -1,0 +1,176 @@
+#include "known.h"
+
+#include <string.h>
+
+#include "../core/text.h"
+
+#define ROW(signature, source, act)                                                                \
+    { signature, source, MPL_ACT_##act, MPL_INNER_NONE, -1, -1, -1, -1 }
+#define SELF(signature, source, list)                                                              \
+    { signature, source, MPL_ACT_OTHER, MPL_INNER_SELF, list, -1, -1, -1 }
+#define INNER(signature, source, inner, list, to, value, data)                                     \
+    { signature, source, MPL_ACT_OTHER, MPL_INNER_##inner, list, to, value, data }
+
+#define EIP20     "ERC-20"
+#define OZ        "OpenZeppelin Contracts 4, ERC20"
+#define PERMIT2   "Uniswap Permit2"
+#define ROUTER    "Uniswap V2, IUniswapV2Router02"
+#define V3        "Uniswap V3, IMulticall"
+#define V3B       "Uniswap SwapRouter02, IMulticallExtended"
+#define MULTI3    "Multicall3"
+#define SAFE      "Safe"
+#define ACCOUNT6  "ERC-4337 SimpleAccount 0.6"
+#define ACCOUNT7  "ERC-4337 SimpleAccount 0.7"
+#define ACCOUNT8  "ERC-4337 SimpleAccount 0.8"
+#define UNIVERSAL "Uniswap UniversalRouter"
+
+#define DETAILS "(address token, uint160 amount, uint48 expiration, uint48 nonce)"
+
+/* Only what a review says something about, or what it must see through. The selectors are computed
+ * from the signatures, never written down. */
+static const mpl_known rows[] = {
+    ROW("transfer(address to, uint256 amount)", EIP20, TRANSFER),
+    ROW("transferFrom(address from, address to, uint256 amount)", EIP20, TRANSFER_FROM),
+    ROW("approve(address spender, uint256 amount)", EIP20, APPROVE),
+    ROW("increaseAllowance(address spender, uint256 addedValue)", OZ, INCREASE),
+    ROW("decreaseAllowance(address spender, uint256 subtractedValue)", OZ, DECREASE),
+    ROW("permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, "
+        "bytes32 r, bytes32 s)",
+        "ERC-2612", PERMIT),
+    ROW("permit(address holder, address spender, uint256 nonce, uint256 expiry, bool allowed, "
+        "uint8 v, bytes32 r, bytes32 s)",
+        "Dai", PERMIT_DAI),
+    ROW("approveAndCall(address spender, uint256 value)", "ERC-1363", APPROVE_CALL),
+    ROW("approveAndCall(address spender, uint256 value, bytes data)", "ERC-1363", APPROVE_CALL),
+    ROW("setApprovalForAll(address operator, bool approved)", "ERC-721, ERC-1155", FOR_ALL),
+    ROW("safeTransferFrom(address from, address to, uint256 tokenId)", "ERC-721", TRANSFER_FROM),
+    ROW("safeTransferFrom(address from, address to, uint256 tokenId, bytes data)", "ERC-721",
+        TRANSFER_FROM),
+    ROW("safeTransferFrom(address from, address to, uint256 id, uint256 value, bytes data)",
+        "ERC-1155", TRANSFER_FROM),
+    ROW("safeBatchTransferFrom(address from, address to, uint256[] ids, uint256[] values, "
+        "bytes data)",
+        "ERC-1155", TRANSFER_FROM),
+    ROW("authorizeOperator(address operator)", "ERC-777", OPERATOR),
+    ROW("revokeOperator(address operator)", "ERC-777", REVOKE_OPERATOR),
+    ROW("approve(address token, address spender, uint160 amount, uint48 expiration)", PERMIT2,
+        PERMIT2_APPROVE),
+    ROW("permit(address owner, (" DETAILS " details, address spender, uint256 sigDeadline) "
+        "permitSingle, bytes signature)",
+        PERMIT2, PERMIT2_PERMIT),
+    ROW("permit(address owner, (" DETAILS "[] details, address spender, uint256 sigDeadline) "
+        "permitBatch, bytes signature)",
+        PERMIT2, PERMIT2_BATCH),
+    ROW("lockdown((address token, address spender)[] approvals)", PERMIT2, PERMIT2_LOCKDOWN),
+    ROW("permitTransferFrom(((address token, uint256 amount) permitted, uint256 nonce, "
+        "uint256 deadline) permit, (address to, uint256 requestedAmount) transferDetails, "
+        "address owner, bytes signature)",
+        PERMIT2, PERMIT2_TRANSFER),
+    ROW("permitTransferFrom(((address token, uint256 amount)[] permitted, uint256 nonce, "
+        "uint256 deadline) permit, (address to, uint256 requestedAmount)[] transferDetails, "
+        "address owner, bytes signature)",
+        PERMIT2, PERMIT2_TRANSFER),
+    ROW("deposit()", "WETH9", OTHER),
+    ROW("withdraw(uint256 amount)", "WETH9", OTHER),
+    ROW("swapExactTokensForTokens(uint256 amountIn, uint256 amountOutMin, address[] path, "
+        "address to, uint256 deadline)",
+        ROUTER, OTHER),
+    ROW("swapTokensForExactTokens(uint256 amountOut, uint256 amountInMax, address[] path, "
+        "address to, uint256 deadline)",
+        ROUTER, OTHER),
+    ROW("swapExactETHForTokens(uint256 amountOutMin, address[] path, address to, "
+        "uint256 deadline)",
+        ROUTER, OTHER),
+    ROW("swapTokensForExactETH(uint256 amountOut, uint256 amountInMax, address[] path, "
+        "address to, uint256 deadline)",
+        ROUTER, OTHER),
+    ROW("swapExactTokensForETH(uint256 amountIn, uint256 amountOutMin, address[] path, "
+        "address to, uint256 deadline)",
+        ROUTER, OTHER),
+    ROW("swapETHForExactTokens(uint256 amountOut, address[] path, address to, "
+        "uint256 deadline)",
+        ROUTER, OTHER),
+    SELF("multicall(bytes[] data)", V3, 0),
+    SELF("multicall(uint256 deadline, bytes[] data)", V3B, 1),
+    SELF("multicall(bytes32 previousBlockhash, bytes[] data)", V3B, 1),
+    INNER("aggregate((address target, bytes callData)[] calls)", MULTI3, TUPLES, 0, 0, -1, 1),
+    INNER("tryAggregate(bool requireSuccess, (address target, bytes callData)[] calls)", MULTI3,
+          TUPLES, 1, 0, -1, 1),
+    INNER("blockAndAggregate((address target, bytes callData)[] calls)", MULTI3, TUPLES, 0, 0, -1,
+          1),
+    INNER("tryBlockAndAggregate(bool requireSuccess, (address target, bytes callData)[] calls)",
+          MULTI3, TUPLES, 1, 0, -1, 1),
+    INNER("aggregate3((address target, bool allowFailure, bytes callData)[] calls)", MULTI3, TUPLES,
+          0, 0, -1, 2),
+    INNER("aggregate3Value((address target, bool allowFailure, uint256 value, bytes callData)[] "
+          "calls)",
+          MULTI3, TUPLES, 0, 0, 2, 3),
+    INNER("multiSend(bytes transactions)", SAFE, PACKED, -1, -1, -1, 0),
+    INNER("execTransaction(address to, uint256 value, bytes data, uint8 operation, "
+          "uint256 safeTxGas, uint256 baseGas, uint256 gasPrice, address gasToken, "
+          "address refundReceiver, bytes signatures)",
+          SAFE, ONE, 3, 0, 1, 2),
+    INNER("execute(address dest, uint256 value, bytes func)", ACCOUNT7, ONE, -1, 0, 1, 2),
+    INNER("executeBatch(address[] dest, bytes[] func)", ACCOUNT6, PARALLEL, -1, 0, -1, 1),
+    INNER("executeBatch(address[] dest, uint256[] value, bytes[] func)", ACCOUNT7, PARALLEL, -1, 0,
+          1, 2),
+    INNER("executeBatch((address target, uint256 value, bytes data)[] calls)", ACCOUNT8, TUPLES, 0,
+          0, 1, 2),
+    INNER("execute(bytes32 mode, bytes executionData)", "ERC-7579, ERC-7821", MODE, 0, -1, -1, 1),
+    INNER("execute(bytes commands, bytes[] inputs, uint256 deadline)", UNIVERSAL, COMMANDS, -1, -1,
+          -1, -1),
+    INNER("execute(bytes commands, bytes[] inputs)", UNIVERSAL, COMMANDS, -1, -1, -1, -1),
+};
+
+#define ROWS (sizeof rows / sizeof *rows)
+
+static const char *const shapes[] = {
+    "((address target, uint256 value, bytes data)[] calls)",
+    "((address target, uint256 value, bytes data)[] calls, bytes opData)"};
+
+moonplan_abi *mpl_known_abi(const moonplan_options *options, moonplan_error *err) {
+    mpl_alloc alloc = mpl_alloc_of(options);
+    mpl_buffer lines;
+    moonplan_abi *abi = NULL;
+    mpl_buffer_open(&lines, &alloc);
+    for (size_t i = 0; i < ROWS; i++) {
+        mpl_buffer_add(&lines, rows[i].signature, strlen(rows[i].signature));
+        mpl_buffer_byte(&lines, '\n');
+    }
+    for (size_t i = 0; i < 2; i++) {
+        mpl_buffer_add(&lines, shapes[i], strlen(shapes[i]));
+        mpl_buffer_byte(&lines, '\n');
+    }
+    if (lines.failed)
+        mpl_error_memory(err);
+    else
+        abi = mpl_abi_own(lines.bytes, lines.length, options, err);
+    mpl_buffer_close(&lines);
+    return abi;
+}
+
+const mpl_known *mpl_known_row(const moonplan_abi *known, const moonplan_abi_entry *entry) {
+    return &rows[entry - moonplan_abi_at(known, 0)];
+}
+
+const moonplan_abi_entry *mpl_known_batch(const moonplan_abi *known, bool with_bytes) {
+    return moonplan_abi_at(known, ROWS + with_bytes);
+}
+
+/* Their approve() fails unless the old allowance or the new one is zero. */
+static const struct {
+    const char *chain_id, *token, *name;
+} zero_first[] = {
+    {"1", "dac17f958d2ee523a2206206994597c13d831ec7", "Tether USD (USDT)"},     /* TetherToken */
+    {"1", "d533a949740bb3306d119cc777fa900ba034cd52", "Curve DAO Token (CRV)"}, /* ERC20CRV.vy */
+};
+
+const char *mpl_zero_first(moonplan_text chain_id, const uint8_t token[20]) {
+    char digits[40];
+    mpl_hex_encode(digits, token, 20);
+    for (size_t i = 0; i < sizeof zero_first / sizeof *zero_first; i++)
+        if (mpl_text_is(chain_id, zero_first[i].chain_id) &&
+            memcmp(digits, zero_first[i].token, sizeof digits) == 0)
+            return zero_first[i].name;
+    return NULL;
+}

@@ -1,0 +1,58 @@
+/* Functions whose meaning a review knows. */
+#ifndef MPL_CALL_KNOWN_H
+#define MPL_CALL_KNOWN_H
+
+#include "abi.h"
+
+/* What a call does to the one who makes it. */
+typedef enum mpl_act {
+    MPL_ACT_OTHER = 0,
+    MPL_ACT_APPROVE,          /* spender, amount */
+    MPL_ACT_INCREASE,         /* spender, amount */
+    MPL_ACT_DECREASE,         /* spender, amount */
+    MPL_ACT_APPROVE_CALL,     /* spender, amount: an approval, then a call to the spender */
+    MPL_ACT_FOR_ALL,          /* operator, truth */
+    MPL_ACT_OPERATOR,         /* operator */
+    MPL_ACT_REVOKE_OPERATOR,  /* operator */
+    MPL_ACT_TRANSFER,         /* to, amount */
+    MPL_ACT_TRANSFER_FROM,    /* from, to */
+    MPL_ACT_PERMIT,           /* owner, spender, amount, deadline */
+    MPL_ACT_PERMIT_DAI,       /* holder, spender, nonce, expiry, truth */
+    MPL_ACT_PERMIT2_APPROVE,  /* token, spender, amount, expiration */
+    MPL_ACT_PERMIT2_PERMIT,   /* owner, ((token, amount, expiration, nonce), spender, deadline) */
+    MPL_ACT_PERMIT2_BATCH,    /* the same with a list of details */
+    MPL_ACT_PERMIT2_LOCKDOWN, /* [(token, spender)] */
+    MPL_ACT_PERMIT2_TRANSFER  /* ((token, amount), nonce, deadline) or ((..)[], ..) */
+} mpl_act;
+
+/* Where the calls are that a call makes. */
+typedef enum mpl_inner {
+    MPL_INNER_NONE = 0,
+    MPL_INNER_SELF,     /* argument `list`, bytes[]: the contract calls itself for its caller */
+    MPL_INNER_TUPLES,   /* argument `list`, tuples; to, value and data are components */
+    MPL_INNER_PARALLEL, /* to, value and data are arguments, each an array */
+    MPL_INNER_ONE,      /* to, value and data are arguments; `list` tells the kind of call */
+    MPL_INNER_PACKED,   /* argument `data`: Safe's multiSend encoding */
+    MPL_INNER_MODE,     /* argument `list` is the mode, `data` what it asks for (ERC-7579) */
+    MPL_INNER_COMMANDS  /* instructions for the contract that are not looked into */
+} mpl_inner;
+
+typedef struct mpl_known {
+    const char *signature;
+    const char *source; /* where it is defined */
+    mpl_act act;
+    mpl_inner inner;
+    int8_t list, to, value, data; /* indexes; -1: there is none */
+} mpl_known;
+
+/* The table as an ABI, entry by entry, and behind it the shapes that MPL_INNER_MODE needs. */
+moonplan_abi *mpl_known_abi(const moonplan_options *options, moonplan_error *err);
+/* The row of an entry of that ABI that stands for a function. */
+const mpl_known *mpl_known_row(const moonplan_abi *known, const moonplan_abi_entry *entry);
+/* (address target, uint256 value, bytes data)[], alone or with bytes behind it. */
+const moonplan_abi_entry *mpl_known_batch(const moonplan_abi *known, bool with_bytes);
+
+/* Tokens that refuse a new allowance while there is an old one. */
+const char *mpl_zero_first(moonplan_text chain_id, const uint8_t token[20]);
+
+#endif

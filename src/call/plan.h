@@ -1,0 +1,35 @@
+/* ERC-8410 execution plans: the validated view that everything else works on. */
+#ifndef MPL_CALL_PLAN_H
+#define MPL_CALL_PLAN_H
+
+#include "../core/faults.h"
+
+/* A piece of the document: of its text, or with the high bit of `start` set, of its decoded
+ * strings. Documents are shorter than 2 GiB. Length 0: absent. */
+typedef struct mpl_span {
+    uint32_t start, length;
+} mpl_span;
+
+typedef struct mpl_call {
+    mpl_span kind, to, data, value, gas;
+    uint32_t node, revert_decode; /* UINT32_MAX: absent */
+} mpl_call;
+
+struct moonplan_call_plan {
+    mpl_alloc alloc;
+    moonplan_document *document;
+    mpl_span chain_id, caip2_chain_id, sender;
+    uint32_t capabilities, failure_policy, extensions;
+    mpl_call *steps;
+    size_t count, step_capacity;
+    moonplan_error_list *warnings;
+};
+
+moonplan_text mpl_call_text(const moonplan_call_plan *plan, mpl_span span);
+
+/* Validate a document as a call plan. The plan takes the document over; after a refusal it is
+ * freed. The document must own its text if hex_case is MOONPLAN_HEX_NORMALIZE. */
+moonplan_call_plan *mpl_call_plan_read(moonplan_document *document, const moonplan_options *options,
+                                       moonplan_error *err);
+
+#endif

@@ -1,0 +1,120 @@
+/* Reviewing a call plan: what its parts share. */
+#ifndef MPL_CALL_REVIEW_H
+#define MPL_CALL_REVIEW_H
+
+#include "abi.h"
+#include "finding.h"
+#include "known.h"
+#include "plan.h"
+
+struct moonplan_review {
+    mpl_alloc alloc;
+    moonplan_document *document;
+    mpl_findings findings;
+};
+
+/* What one step turned out to do, for judging its label. */
+typedef struct mpl_facts {
+    size_t grants, revokes, transfers, signatures;
+    bool unclear; /* something in it is not decoded */
+} mpl_facts;
+
+/* An allowance that is given, taken back or changed. */
+typedef struct mpl_allowance {
+    uint8_t kind; /* 't': tokens, 'a': everything of a collection, '2': inside Permit2 */
+    uint8_t owner[20], token[20], spender[20];
+    bool increase; /* added to what there is, instead of setting it */
+    uint32_t order, step;
+    mpl_uint256 amount; /* zero: taken back */
+} mpl_allowance;
+
+typedef struct mpl_review_run {
+    const moonplan_options *options;
+    const moonplan_review_context *context;
+    moonplan_text chain_id;
+    mpl_alloc *alloc;
+    mpl_arena arena; /* for one step at a time */
+    moonplan_abi *known;
+    mpl_abi_budget budget;
+    mpl_findings findings;
+    mpl_builder builder;
+    mpl_buffer allowances; /* mpl_allowance */
+    uint8_t sender[20];
+    bool has_sender, atomic;
+    size_t steps;
+    mpl_facts facts;
+    bool no_memory;
+} mpl_review_run;
+
+/* A call on its way to be looked into. */
+typedef struct mpl_scene {
+    size_t step;
+    moonplan_text id;           /* "2.1.3" */
+    const char *at;             /* a pointer into the plan */
+    const uint8_t *caller, *to; /* 20 bytes each; NULL: not known */
+    const uint8_t *runs;        /* the account whose state the code changes; NULL: not known */
+    mpl_uint256 value;
+    unsigned depth;
+    bool delegate;
+    bool assumed; /* bytes that look like a call; nothing says that they are one */
+} mpl_scene;
+
+/* review_call.c: write the members that describe a call's data into the open object. */
+void mpl_review_call(mpl_review_run *run, const mpl_scene *scene, const uint8_t *data,
+                     size_t length);
+bool mpl_review_open(mpl_review_run *run, mpl_alloc *alloc, const moonplan_options *options,
+                     const moonplan_review_context *context, moonplan_error *err);
+void mpl_review_close(mpl_review_run *run);
+
+/* review_inner.c: the calls inside a call, as the member `calls`. */
+void mpl_review_inner(mpl_review_run *run, const mpl_scene *scene, const mpl_known *row,
+                      const moonplan_abi_value *arguments);
+
+/* review_rules.c: findings on the target and value of a call, on what it does, on a step as a
+ * whole, and on all allowances together. */
+void mpl_review_target(mpl_review_run *run, const mpl_scene *scene);
+void mpl_review_act(mpl_review_run *run, const mpl_scene *scene, const mpl_known *row,
+                    const moonplan_abi_value *arguments);
+void mpl_review_label(mpl_review_run *run, size_t step, moonplan_text kind);
+void mpl_review_allowances(mpl_review_run *run);
+
+/* A finding in a scene. */
+#define MPL_FIND_IN(run, scene, code, ...)                                                         \
+    do {                                                                                           \
+        mpl_findings *findings_ = &(run)->findings;                                                \
+        if (mpl_findings_room(findings_, MOONPLAN_FINDING_##code)) {                               \
+            mpl_error_set(&findings_->scratch, MOONPLAN_OK, MOONPLAN_NO_OFFSET, NULL,              \
+                          __VA_ARGS__);                                                            \
+            if ((scene)->assumed)                                                                  \
+                mpl_findings_append(findings_, " (bytes in an argument, if they are called)");     \
+            mpl_findings_add(findings_, MOONPLAN_FINDING_##code, (scene)->step, (scene)->id,       \
+                             (scene)->at);                                                         \
+        }                                                                                          \
+    } while (0)
+
+/* review.c: a finding where strings or names below a value have characters that do not show. */
+void mpl_review_text(mpl_review_run *run, moonplan_value value, const char *what, size_t step);
+
+/* review.c: the members `findings` and `counts`, once all are there. */
+void mpl_review_build_findings(mpl_review_run *run);
+
+/* 0x and 40 digits for messages, "an unknown address" for NULL. */
+typedef struct mpl_shown {
+    char bytes[42];
+    moonplan_text text;
+} mpl_shown;
+moonplan_text mpl_show_address(mpl_shown *shown, const uint8_t *address);
+
+/* An entry's signature for messages, or something shorter. */
+moonplan_text mpl_called(const moonplan_abi_entry *entry);
+
+/* A pointer to a step's transaction, counted from 1. */
+#define MPL_TRANSACTION_POINTER 64
+void mpl_transaction_pointer(char out[MPL_TRANSACTION_POINTER], size_t step);
+
+void mpl_member_text(mpl_builder *builder, const char *name, moonplan_text value);
+void mpl_member_number(mpl_builder *builder, const char *name, uint64_t number);
+/* value and value_ether */
+void mpl_member_value(mpl_builder *builder, mpl_uint256 value);
+
+#endif

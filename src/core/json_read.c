@@ -1,0 +1,519 @@
+#include "value.h"
+
+#include <string.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "text.h"
+
+typedef struct reader {
+    moonplan_document *document;
+    const char *text, *at, *end;
+    size_t open; /* innermost open container, or MPL_NO_CHILD */
+    bool naming; /* a member's name is being read: faults in it belong to the object */
+    uint64_t depth, depth_most, values, values_most;
+    moonplan_error *err;
+} reader;
+
+/* -- Refusing --------------------------------------------------------------*/
+
+static mpl_pointer where(const reader *r, bool inside) {
+    mpl_pointer pointer;
+    mpl_pointer_open(&pointer, r->document, r->open,
+                     inside && !r->naming ? r->document->node_count : MPL_NO_CHILD);
+    return pointer;
+}
+
+#define REFUSE(r, code, place, inside, ...)                                                        \
+    do {                                                                                           \
+        mpl_pointer pointer_ = where(r, inside);                                                   \
+        mpl_error_set((r)->err, code, (size_t)((place) - (r)->text), &pointer_, __VA_ARGS__);      \
+    } while (0)
+
+static bool no_memory(const reader *r) {
+    mpl_error_memory(r->err);
+    return false;
+}
+
+/* What stands at `at`, as far as it belongs together: a word, or one character. */
+static moonplan_text word_at(const reader *r) {
+    const char *stop = r->at;
+    while (stop < r->end && stop - r->at < 40 &&
+           ((*stop >= 'a' && *stop <= 'z') || (*stop >= 'A' && *stop <= 'Z') ||
+            (*stop >= '0' && *stop <= '9') || *stop == '_' || *stop == '+' || *stop == '-' ||
+            *stop == '.'))
+        stop++;
+    if (stop == r->at) stop += mpl_utf8(r->at, r->end, NULL);
+    return (moonplan_text){r->at, (size_t)(stop - r->at)};
+}
+
+/* Something else stands where `wanted` belongs. */
+static bool refuse_here(const reader *r, bool inside, const char *wanted) {
+    if (r->at == r->end) {
+        REFUSE(r, MOONPLAN_JSON_SYNTAX, r->at, inside, "the document ends where %s belongs",
+               wanted);
+    } else if (mpl_utf8(r->at, r->end, NULL) == 0) {
+        unsigned byte = (unsigned char)*r->at;
+        bool utf16 = r->at == r->text && r->end - r->at > 1 && byte >= 0xfe;
+        REFUSE(r, MOONPLAN_JSON_UTF8, r->at, inside, "the byte %x is not UTF-8%s", byte,
+               utf16 ? "; the file looks like UTF-16: save it as UTF-8" : "");
+    } else if (*r->at == 0 || ((unsigned char)*r->at < 0x20)) {
+        REFUSE(r, MOONPLAN_JSON_SYNTAX, r->at, inside, "the byte %x stands where %s belongs",
+               (unsigned)(unsigned char)*r->at, wanted);
+    } else {
+        moonplan_text word = word_at(r);
+        REFUSE(r, MOONPLAN_JSON_SYNTAX, r->at, inside, "%q stands where %s belongs", &word, wanted);
+    }
+    return false;
+}
+
+/* -- Scalars ---------------------------------------------------------------*/
+
+static inline void skip_space(reader *r) {
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\r' || *r->at == '\t'))
+        r->at++;
+}
+
+/* The first byte from `at` that a string cannot simply go on with: a quote, a backslash, a
+ * control character, or the first byte of a longer UTF-8 sequence. */
+static inline const char *plain_end(const char *at, const char *end) {
+#if defined(__SSE2__)
+    const __m128i quote = _mm_set1_epi8('"'), escape = _mm_set1_epi8('\\');
+    const __m128i space = _mm_set1_epi8(' ');
+    while (end - at >= 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+        /* Compared as signed numbers, bytes from 0x80 up are below a space too. */
+        __m128i stops =
+            _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, escape)),
+                         _mm_cmplt_epi8(bytes, space));
+        int mask = _mm_movemask_epi8(stops);
+        if (mask) return at + __builtin_ctz((unsigned)mask);
+        at += 16;
+    }
+#endif
+    while (at < end && *at != '"' && *at != '\\' && (unsigned char)(*at - 0x20) < 0x60) at++;
+    return at;
+}
+
+static int hex_digit(char byte) {
+    if (byte >= '0' && byte <= '9') return byte - '0';
+    if (byte >= 'a' && byte <= 'f') return byte - 'a' + 10;
+    if (byte >= 'A' && byte <= 'F') return byte - 'A' + 10;
+    return -1;
+}
+
+/* The number of a \uXXXX escape at `at`, or -1. */
+static int32_t unit_at(const char *at, const char *end) {
+    if (end - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
+    int32_t unit = 0;
+    for (int i = 2; i < 6; i++) {
+        int digit = hex_digit(at[i]);
+        if (digit < 0) return -1;
+        unit = unit * 16 + digit;
+    }
+    return unit;
+}
+
+static char simple_escape(char byte) {
+    switch (byte) {
+    case '"':
+    case '\\':
+    case '/':
+        return byte;
+    case 'b':
+        return '\b';
+    case 'f':
+        return '\f';
+    case 'n':
+        return '\n';
+    case 'r':
+        return '\r';
+    case 't':
+        return '\t';
+    default:
+        return 0;
+    }
+}
+
+/* Check the escape at r->at, and step over it; the bytes it stands for, 0 if it is refused. */
+static size_t check_escape(reader *r) {
+    if (r->end - r->at >= 2 && simple_escape(r->at[1])) {
+        r->at += 2;
+        return 1;
+    }
+    int32_t unit = unit_at(r->at, r->end);
+    if (unit < 0) {
+        if (r->end - r->at < 2 || (r->at[1] == 'u' && r->end - r->at < 6 &&
+                                   !memchr(r->at, '"', (size_t)(r->end - r->at)))) {
+            REFUSE(r, MOONPLAN_JSON_SYNTAX, r->at, true, "the document ends inside an escape");
+            return 0;
+        }
+        size_t step = mpl_utf8(r->at + 1, r->end, NULL);
+        moonplan_text letter = {r->at + 1, step ? step : 1};
+        if (r->at[1] == 'u')
+            REFUSE(r, MOONPLAN_JSON_SYNTAX, r->at, true, "\\u takes four hexadecimal digits");
+        else
+            REFUSE(r, MOONPLAN_JSON_SYNTAX, r->at, true,
+                   "a backslash before %q begins no escape of JSON", &letter);
+        return 0;
+    }
+    if (unit >= 0xd800 && unit <= 0xdfff) {
+        int32_t low = unit < 0xdc00 ? unit_at(r->at + 6, r->end) : -1;
+        if (low < 0xdc00 || low > 0xdfff) {
+            moonplan_text text = {r->at, 6};
+            REFUSE(r, MOONPLAN_JSON_SURROGATE, r->at, true,
+                   "%t is one half of a surrogate pair, and the other half is missing", &text);
+            return 0;
+        }
+        r->at += 12;
+        return 4;
+    }
+    r->at += 6;
+    return unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
+}
+
+/* Write the content between the quotes, whose escapes are known to be good, to `out`. */
+static void unescape(char *out, const char *at, const char *end) {
+    while (at < end) {
+        if (*at != '\\') {
+            const char *next = memchr(at, '\\', (size_t)(end - at));
+            size_t length = (size_t)((next ? next : end) - at);
+            memcpy(out, at, length);
+            out += length;
+            at += length;
+            continue;
+        }
+        char simple = simple_escape(at[1]);
+        if (simple) {
+            *out++ = simple;
+            at += 2;
+            continue;
+        }
+        uint32_t point = (uint32_t)unit_at(at, end);
+        at += 6;
+        if (point >= 0xd800 && point <= 0xdfff) {
+            point = 0x10000 + ((point - 0xd800) << 10) + ((uint32_t)unit_at(at, end) - 0xdc00);
+            at += 6;
+        }
+        out += mpl_utf8_encode(out, point);
+    }
+}
+
+static bool read_string(reader *r) {
+    const char *begin = r->at++;
+    size_t shortened = 0;
+    for (;;) {
+        r->at = plain_end(r->at, r->end);
+        if (r->at == r->end) {
+            REFUSE(r, MOONPLAN_JSON_SYNTAX, begin, true,
+                   "the string that begins here has no closing quote");
+            return false;
+        }
+        if (*r->at == '"') break;
+        if (*r->at == '\\') {
+            const char *escape = r->at;
+            size_t bytes = check_escape(r);
+            if (bytes == 0) return false;
+            shortened += (size_t)(r->at - escape) - bytes;
+        } else {
+            size_t step = mpl_utf8(r->at, r->end, NULL);
+            unsigned byte = (unsigned char)*r->at;
+            if (step == 0) {
+                REFUSE(r, MOONPLAN_JSON_UTF8, r->at, true, "the byte %x is not UTF-8 here", byte);
+                return false;
+            }
+            if (byte < 0x20) {
+                REFUSE(r, MOONPLAN_JSON_SYNTAX, r->at, true,
+                       "the control character %x stands in a string; it must be escaped", byte);
+                return false;
+            }
+            r->at += step;
+        }
+    }
+    const char *end = r->at++;
+    mpl_node *node = mpl_node_add(r->document, MOONPLAN_STRING, (size_t)(begin - r->text),
+                                  (size_t)(r->at - begin));
+    if (!node) return no_memory(r);
+    if (shortened) {
+        size_t length = (size_t)(end - begin - 1) - shortened;
+        char *content = mpl_decoded_add(r->document, length);
+        if (!content) return no_memory(r);
+        unescape(content, begin + 1, end);
+    }
+    return true;
+}
+
+static inline bool digit_at(const reader *r) {
+    return r->at < r->end && *r->at >= '0' && *r->at <= '9';
+}
+
+static bool read_number(reader *r) {
+    const char *begin = r->at;
+    bool negative = *r->at == '-';
+    r->at += negative;
+    const char *digits = r->at;
+    if (!digit_at(r)) {
+        const char *seen = r->at;
+        r->at = begin;
+        moonplan_text word = word_at(r);
+        REFUSE(r, MOONPLAN_JSON_SYNTAX, begin, true, "%q is no JSON number", &word);
+        r->at = seen;
+        return false;
+    }
+    if (*r->at == '0' && r->end - r->at > 1 && r->at[1] >= '0' && r->at[1] <= '9') {
+        REFUSE(r, MOONPLAN_JSON_SYNTAX, begin, true, "a number may not begin with a spare 0");
+        return false;
+    }
+    while (digit_at(r)) r->at++;
+    size_t count = (size_t)(r->at - digits);
+    bool integer = true;
+    if (r->at < r->end && *r->at == '.') {
+        integer = false;
+        r->at++;
+        if (!digit_at(r)) return refuse_here(r, true, "a digit of the fraction");
+        while (digit_at(r)) r->at++;
+    }
+    if (r->at < r->end && (*r->at == 'e' || *r->at == 'E')) {
+        integer = false;
+        r->at++;
+        if (r->at < r->end && (*r->at == '+' || *r->at == '-')) r->at++;
+        if (!digit_at(r)) return refuse_here(r, true, "a digit of the exponent");
+        while (digit_at(r)) r->at++;
+    }
+    if (integer && count == 19)
+        integer = memcmp(digits, negative ? "9223372036854775808" : "9223372036854775807", 19) <= 0;
+    else if (integer && count > 19)
+        integer = false;
+    if (negative && count == 1 && *digits == '0') integer = false; /* -0 has a sign to keep */
+    return mpl_node_add(r->document, integer ? MOONPLAN_INTEGER : MOONPLAN_NUMBER,
+                        (size_t)(begin - r->text), (size_t)(r->at - begin)) ||
+           no_memory(r);
+}
+
+static bool read_literal(reader *r) {
+    static const struct {
+        const char *word;
+        size_t length;
+        moonplan_type type;
+    } words[] = {
+        {"null", 4, MOONPLAN_NULL}, {"false", 5, MOONPLAN_FALSE}, {"true", 4, MOONPLAN_TRUE}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if ((size_t)(r->end - r->at) < words[i].length ||
+            memcmp(r->at, words[i].word, words[i].length) != 0)
+            continue;
+        if (!mpl_node_add(r->document, words[i].type, (size_t)(r->at - r->text), words[i].length))
+            return no_memory(r);
+        r->at += words[i].length;
+        return true;
+    }
+    return refuse_here(r, true, "a value");
+}
+
+/* -- Containers ------------------------------------------------------------*/
+
+static bool open_container(reader *r, moonplan_type type) {
+    if (r->depth >= r->depth_most) {
+        REFUSE(r, MOONPLAN_JSON_DEPTH, r->at, true,
+               "arrays and objects are nested deeper than the limit depth allows: %u",
+               r->depth_most);
+        return false;
+    }
+    size_t node = r->document->node_count;
+    if (!mpl_container_open(r->document, type, (size_t)(r->at - r->text), r->open))
+        return no_memory(r);
+    r->open = node;
+    r->depth++;
+    r->at++;
+    return true;
+}
+
+static bool close_container(reader *r) {
+    size_t node = r->open, duplicate;
+    size_t outer = mpl_container_outer(r->document, node);
+    r->at++;
+    if (!mpl_container_close(r->document, node, (size_t)(r->at - r->text), &duplicate)) {
+        if (!duplicate) return no_memory(r);
+        mpl_pointer pointer;
+        mpl_pointer_open(&pointer, r->document, outer, outer == MPL_NO_CHILD ? outer : node);
+        moonplan_text name = mpl_content(r->document, duplicate);
+        mpl_pointer_name(&pointer, name);
+        mpl_error_set(r->err, MOONPLAN_JSON_DUPLICATE_NAME, r->document->nodes[duplicate].start,
+                      &pointer, "the name %q stands in this object twice", &name);
+        return false;
+    }
+    r->open = outer;
+    r->depth--;
+    return true;
+}
+
+static bool read_name(reader *r) {
+    skip_space(r);
+    if (r->at < r->end && *r->at == '}') {
+        REFUSE(r, MOONPLAN_JSON_SYNTAX, r->at, false, "no member follows the comma");
+        return false;
+    }
+    if (r->at == r->end || *r->at != '"') return refuse_here(r, false, "a member's name in quotes");
+    r->naming = true;
+    if (!read_string(r)) return false;
+    r->naming = false;
+    r->document->nodes[r->open].extra++;
+    skip_space(r);
+    if (r->at == r->end || *r->at != ':') return refuse_here(r, true, "a colon");
+    r->at++;
+    return true;
+}
+
+static bool read_document(reader *r) {
+    for (;;) { /* a value begins here */
+        skip_space(r);
+        bool element =
+            r->open != MPL_NO_CHILD && r->document->nodes[r->open].type == MOONPLAN_ARRAY;
+        if (element) r->document->nodes[r->open].extra++;
+        if (r->at == r->end) return refuse_here(r, true, "a value");
+        if (element && *r->at == ']') {
+            REFUSE(r, MOONPLAN_JSON_SYNTAX, r->at, false, "no value follows the comma");
+            return false;
+        }
+        if (++r->values > r->values_most) {
+            REFUSE(r, MOONPLAN_LIMIT, r->at, true,
+                   "the document has more values than the limit values allows: %u", r->values_most);
+            return false;
+        }
+        bool fine, opened = false;
+        switch (*r->at) {
+        case '{':
+        case '[': {
+            bool object = *r->at == '{';
+            fine = open_container(r, object ? MOONPLAN_OBJECT : MOONPLAN_ARRAY);
+            if (!fine) return false;
+            skip_space(r);
+            opened = r->at == r->end || *r->at != (object ? '}' : ']');
+            if (!opened)
+                fine = close_container(r);
+            else if (object)
+                fine = read_name(r);
+            break;
+        }
+        case '"':
+            fine = read_string(r);
+            break;
+        case '-':
+        case '0':
+        case '1':
+        case '2':
+        case '3':
+        case '4':
+        case '5':
+        case '6':
+        case '7':
+        case '8':
+        case '9':
+            fine = read_number(r);
+            break;
+        default:
+            fine = read_literal(r);
+            break;
+        }
+        if (!fine) return false;
+        if (opened) continue;
+        for (;;) { /* a value has ended here */
+            skip_space(r);
+            if (r->open == MPL_NO_CHILD) {
+                return r->at == r->end || refuse_here(r, false, "the end of the document");
+            }
+            bool object = r->document->nodes[r->open].type == MOONPLAN_OBJECT;
+            if (r->at < r->end && *r->at == ',') {
+                r->at++;
+                if (object && !read_name(r)) return false;
+                break;
+            }
+            if (r->at == r->end || *r->at != (object ? '}' : ']'))
+                return refuse_here(r, false,
+                                   object ? "a comma or the object's closing brace"
+                                          : "a comma or the array's closing bracket");
+            if (!close_container(r)) return false;
+        }
+    }
+}
+
+static moonplan_document *parse(const char *text, size_t length, const moonplan_options *options,
+                                moonplan_error *err) {
+    if (!mpl_options_sound(options, err)) return NULL;
+    if (length > options->limits.document_bytes) {
+        mpl_error_set(err, MOONPLAN_LIMIT, MOONPLAN_NO_OFFSET, NULL,
+                      "the document is longer than the limit document_bytes allows: %u bytes",
+                      options->limits.document_bytes);
+        return NULL;
+    }
+    mpl_alloc alloc = mpl_alloc_of(options);
+    moonplan_document *document = mpl_document_new(&alloc);
+    if (!document) {
+        mpl_error_memory(err);
+        return NULL;
+    }
+    document->text = text;
+    document->text_length = length;
+    reader r = {document,
+                text,
+                text,
+                text + length,
+                MPL_NO_CHILD,
+                false,
+                0,
+                options->limits.depth,
+                0,
+                options->limits.values,
+                err};
+    bool fine;
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        mpl_error_set(err, MOONPLAN_JSON_BYTE_ORDER_MARK, 0, NULL,
+                      "a byte order mark stands before the document; remove its three bytes");
+        fine = false;
+    } else {
+        fine = read_document(&r);
+    }
+    /* The copy is made last, so that a refused document costs none. */
+    if (fine) mpl_document_trim(document);
+    if (fine && !options->borrow) {
+        document->copy = mpl_allocate(&document->alloc, length);
+        if (document->copy) {
+            document->copy_size = length;
+            memcpy(document->copy, text, length);
+            document->text = document->copy;
+        } else {
+            fine = no_memory(&r);
+        }
+    }
+    if (!fine) {
+        moonplan_document_free(document);
+        return NULL;
+    }
+    return document;
+}
+
+moonplan_document *moonplan_document_parse(const char *text, size_t length,
+                                           const moonplan_options *options, moonplan_error *err) {
+    moonplan_options defaults;
+    moonplan_error own;
+    if (!options) {
+        moonplan_options_init(&defaults);
+        options = &defaults;
+    }
+    moonplan_document *document = parse(text, length, options, err ? err : &own);
+    if (options->errors) *options->errors = NULL;
+    if (!document && options->errors) {
+        mpl_alloc alloc = mpl_alloc_of(options);
+        *options->errors = mpl_error_list_new(&alloc);
+        moonplan_error *first = *options->errors ? mpl_error_list_add(*options->errors) : NULL;
+        if (first) {
+            *first = err ? *err : own;
+        } else {
+            moonplan_error_list_free(*options->errors);
+            *options->errors = NULL;
+            mpl_error_memory(err);
+        }
+    }
+    return document;
+}

@@ -1,0 +1,41 @@
+/* Texts and digits: UTF-8, hexadecimal, canonical decimals, and untrusted text made visible. */
+#ifndef MPL_CORE_TEXT_H
+#define MPL_CORE_TEXT_H
+
+#include "../moonplan.h"
+
+bool mpl_text_is(moonplan_text text, const char *literal);
+bool mpl_text_equal(moonplan_text a, moonplan_text b);
+/* Order as bytes; a prefix comes first. */
+int mpl_text_order(moonplan_text a, moonplan_text b);
+
+/* Length of the UTF-8 sequence at `at` (RFC 3629: no overlong form, no surrogate, nothing
+ * over U+10FFFF), 0 if there is none before `end`. `point` may be NULL. */
+size_t mpl_utf8(const char *at, const char *end, uint32_t *point);
+size_t mpl_utf8_encode(char out[4], uint32_t point);
+/* Code points in valid UTF-8. */
+size_t mpl_utf8_count(moonplan_text text);
+
+/* A canonical decimal number: "0", or digits not starting with 0. */
+bool mpl_decimal(moonplan_text text);
+/* A canonical decimal below 2^256. */
+bool mpl_decimal_fits_256(moonplan_text text);
+
+typedef enum mpl_hex { MPL_HEX_NO, MPL_HEX_LOWER, MPL_HEX_MIXED } mpl_hex;
+/* 0x and an even number of digits; MIXED when one of them is upper case. */
+mpl_hex mpl_hex_scan(moonplan_text text);
+void mpl_hex_lower(char *bytes, size_t length);
+void mpl_hex_encode(char *out, const uint8_t *bytes, size_t length);
+/* Two digits a byte, in either case; they must be digits. */
+void mpl_hex_decode(uint8_t *out, const char *digits, size_t length);
+
+/* Characters that do not show, or that change how the text around them looks: controls,
+ * bidirectional marks, default-ignorable ones, spaces that are not the space. */
+bool mpl_is_hidden(uint32_t point);
+
+/* Write `text` into `out` so that a terminal shows what is there: hidden characters, backslash
+ * and double quote as escapes, bytes that are not UTF-8 as \x.., all in double quotes, and no more
+ * than about `room` bytes, with "…" where it was cut. Returns the length; `room` >= 16. */
+size_t mpl_quote(char *out, size_t room, moonplan_text text);
+
+#endif

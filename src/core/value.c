@@ -1,0 +1,468 @@
+#include "value.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "text.h"
+
+/* Node numbers fit `extra`, and offsets in units of four fit it too. */
+#define NODES_MOST ((1u << 28) - 1)
+
+moonplan_document *mpl_document_new(const mpl_alloc *alloc) {
+    mpl_alloc own = *alloc;
+    own.used = own.peak = 0;
+    moonplan_document *document = mpl_allocate(&own, sizeof *document);
+    if (!document) return NULL;
+    memset(document, 0, sizeof *document);
+    document->alloc = own;
+    return document;
+}
+
+void moonplan_document_free(moonplan_document *document) {
+    if (!document) return;
+    mpl_alloc alloc = document->alloc;
+    mpl_release(&alloc, document->copy, document->copy_size);
+    mpl_release(&alloc, document->nodes, document->node_capacity * sizeof *document->nodes);
+    mpl_release(&alloc, document->decoded, document->decoded_capacity);
+    mpl_release(&alloc, document->tables, document->table_capacity * sizeof *document->tables);
+    mpl_release(&alloc, document, sizeof *document);
+}
+
+static void trim(mpl_alloc *alloc, void **block, size_t *capacity, size_t used, size_t item) {
+    if (*capacity - used <= used / 16) return;
+    if (used == 0) {
+        mpl_release(alloc, *block, *capacity * item);
+        *block = NULL;
+    } else {
+        void *moved = mpl_resize(alloc, *block, *capacity * item, used * item);
+        if (!moved) return; /* it stays as large as it is */
+        *block = moved;
+    }
+    *capacity = used;
+}
+
+void mpl_document_trim(moonplan_document *document) {
+    trim(&document->alloc, (void **)&document->nodes, &document->node_capacity,
+         document->node_count, sizeof *document->nodes);
+    trim(&document->alloc, (void **)&document->tables, &document->table_capacity,
+         document->table_length, sizeof *document->tables);
+    trim(&document->alloc, (void **)&document->decoded, &document->decoded_capacity,
+         document->decoded_length, 1);
+}
+
+mpl_node *mpl_node_add(moonplan_document *document, moonplan_type type, size_t start,
+                       size_t length) {
+    if (document->node_count == document->node_capacity &&
+        (document->node_count >= NODES_MOST ||
+         !mpl_grow(&document->alloc, (void **)&document->nodes, &document->node_capacity,
+                   document->node_count + 1, sizeof *document->nodes)))
+        return NULL;
+    mpl_node *node = &document->nodes[document->node_count++];
+    node->start = (uint32_t)start;
+    node->length = (uint32_t)length;
+    node->type = (unsigned)type & 15u;
+    node->extra = 0;
+    return node;
+}
+
+moonplan_text mpl_content(const moonplan_document *document, size_t index) {
+    const mpl_node *node = &document->nodes[index];
+    if (node->extra == 0)
+        return (moonplan_text){document->text + node->start + 1, node->length - 2};
+    const char *place = document->decoded + (size_t)(node->extra - 1) * 4;
+    uint32_t length;
+    memcpy(&length, place, sizeof length);
+    return (moonplan_text){place + sizeof length, length};
+}
+
+char *mpl_decoded_add(moonplan_document *document, size_t length) {
+    uint32_t stored = (uint32_t)length;
+    size_t needed = (sizeof stored + length + 3) / 4 * 4;
+    /* Reached only with the limits document_bytes and values near their ceilings. */
+    if (document->decoded_length / 4 + 1 > NODES_MOST ||
+        !mpl_grow(&document->alloc, (void **)&document->decoded, &document->decoded_capacity,
+                  document->decoded_length + needed, 1))
+        return NULL;
+    char *place = document->decoded + document->decoded_length;
+    memset(place + needed - sizeof stored, 0, sizeof stored);
+    memcpy(place, &stored, sizeof stored);
+    document->nodes[document->node_count - 1].extra =
+        ((uint32_t)(document->decoded_length / 4) + 1) & NODES_MOST;
+    document->decoded_length += needed;
+    return place + sizeof stored;
+}
+
+/* -- Containers ------------------------------------------------------------*/
+
+bool mpl_container_open(moonplan_document *document, moonplan_type type, size_t start,
+                        size_t outer) {
+    /* The outermost container holds itself. */
+    size_t holder = outer == MPL_NO_CHILD ? document->node_count : outer;
+    return mpl_node_add(document, type, start, holder) != NULL;
+}
+
+size_t mpl_container_outer(const moonplan_document *document, size_t node) {
+    size_t outer = document->nodes[node].length;
+    return outer == node ? MPL_NO_CHILD : outer;
+}
+
+static size_t hash(const moonplan_document *document, moonplan_text name) {
+    unsigned char out[crypto_shorthash_BYTES];
+    uint64_t number;
+    crypto_shorthash(out, (const unsigned char *)name.bytes, name.length, document->hash_key);
+    memcpy(&number, out, sizeof number);
+    return (size_t)number;
+}
+
+/* The slot of a name in an object's table: the one that holds it, or the empty one for it. */
+static uint32_t *slot(const moonplan_document *document, uint32_t *table, size_t size,
+                      moonplan_text name) {
+    size_t at = hash(document, name) & (size - 1);
+    while (table[at] && !mpl_text_equal(name, mpl_content(document, table[at])))
+        at = (at + 1) & (size - 1);
+    return &table[at];
+}
+
+static size_t table_size(size_t count) {
+    size_t size = (size_t)2 * MPL_TABLE_OVER;
+    while (size < 2 * count) size *= 2;
+    return size;
+}
+
+static bool table_add(moonplan_document *document, size_t size, size_t *start) {
+    if (!mpl_grow(&document->alloc, (void **)&document->tables, &document->table_capacity,
+                  document->table_length + size, sizeof *document->tables))
+        return false;
+    *start = document->table_length;
+    memset(document->tables + *start, 0, size * sizeof *document->tables);
+    document->table_length += size;
+    return true;
+}
+
+static bool index_object(moonplan_document *document, size_t node, size_t end, size_t count,
+                         size_t *duplicate) {
+    if (!document->keyed) {
+        if (sodium_init() < 0) return false;
+        randombytes_buf(document->hash_key, sizeof document->hash_key);
+        document->keyed = true;
+    }
+    size_t size = table_size(count), start;
+    if (!table_add(document, size, &start)) return false;
+    for (size_t name = node + 1; name < end; name = mpl_after(document->nodes, name + 1)) {
+        uint32_t *place =
+            slot(document, document->tables + start, size, mpl_content(document, name));
+        if (*place) {
+            *duplicate = name;
+            return false;
+        }
+        *place = (uint32_t)name;
+    }
+    return mpl_node_add(document, MPL_TABLE, start, count) != NULL;
+}
+
+static bool index_array(moonplan_document *document, size_t node, size_t end, size_t count) {
+    size_t start = MPL_NO_TABLE;
+    if (end - node - 1 != count) {
+        if (!table_add(document, count, &start)) return false;
+        uint32_t *table = document->tables + start;
+        for (size_t child = node + 1; child < end; child = mpl_after(document->nodes, child))
+            *table++ = (uint32_t)child;
+    }
+    return mpl_node_add(document, MPL_TABLE, start, count) != NULL;
+}
+
+static bool small_object_distinct(const moonplan_document *document, size_t node, size_t end,
+                                  size_t *duplicate) {
+    moonplan_text names[MPL_TABLE_OVER];
+    size_t count = 0;
+    for (size_t name = node + 1; name < end; name = mpl_after(document->nodes, name + 1)) {
+        moonplan_text text = mpl_content(document, name);
+        for (size_t i = 0; i < count; i++)
+            if (mpl_text_equal(names[i], text)) {
+                *duplicate = name;
+                return false;
+            }
+        names[count++] = text;
+    }
+    return true;
+}
+
+bool mpl_container_close(moonplan_document *document, size_t node, size_t end_of_text,
+                         size_t *duplicate) {
+    mpl_node *container = &document->nodes[node];
+    size_t end = document->node_count, count = container->extra;
+    bool object = container->type == MOONPLAN_OBJECT, fine = true;
+    *duplicate = 0;
+    container->length = (uint32_t)(end_of_text - container->start);
+    container->extra = (uint32_t)(end - node - 1) & NODES_MOST;
+    if (count > MPL_TABLE_OVER) {
+        fine = object ? index_object(document, node, end, count, duplicate)
+                      : index_array(document, node, end, count);
+        if (fine) {
+            document->nodes[node].extra++;
+            document->nodes[end].extra = document->nodes[node].extra;
+        }
+    } else if (object && count > 1) {
+        fine = small_object_distinct(document, node, end, duplicate);
+    }
+    return fine;
+}
+
+/* The table's node of a closed container, or NULL for a small one. A small container may end with
+ * the table of a large one inside it: whose it is shows in its extra. */
+static const mpl_node *table_of(const moonplan_document *document, size_t node) {
+    const mpl_node *container = &document->nodes[node];
+    if (container->extra <= MPL_TABLE_OVER) return NULL;
+    const mpl_node *last = container + container->extra;
+    return last->type == MPL_TABLE && last->extra == container->extra ? last : NULL;
+}
+
+/* -- Pointers --------------------------------------------------------------*/
+
+/* Add the step from a closed container to the child that is `node` or holds it; that child. */
+static size_t step_down(mpl_pointer *pointer, const moonplan_document *document, size_t container,
+                        size_t node) {
+    bool object = document->nodes[container].type == MOONPLAN_OBJECT;
+    const mpl_node *table = object ? NULL : table_of(document, container);
+    size_t child = container + 1 + object, index = 0;
+    if (table && table->start == MPL_NO_TABLE) {
+        index = node - container - 1;
+        child = node;
+    } else if (table) {
+        const uint32_t *children = document->tables + table->start;
+        size_t high = table->length;
+        while (high - index > 1) {
+            size_t middle = index + (high - index) / 2;
+            if (children[middle] <= node)
+                index = middle;
+            else
+                high = middle;
+        }
+        child = children[index];
+    } else {
+        for (; mpl_after(document->nodes, child) <= node; index++)
+            child = mpl_after(document->nodes, child) + object;
+    }
+    if (object)
+        mpl_pointer_name(pointer, mpl_content(document, child - 1));
+    else
+        mpl_pointer_index(pointer, index);
+    return child;
+}
+
+void mpl_pointer_of(mpl_pointer *pointer, const moonplan_document *document, size_t node) {
+    pointer->length = 0;
+    pointer->cut = false;
+    for (size_t at = 0; at < node;) at = step_down(pointer, document, at, node);
+}
+
+static void pointer_child(mpl_pointer *pointer, const moonplan_document *document, size_t open,
+                          size_t child) {
+    const mpl_node *container = &document->nodes[open];
+    if (container->type == MOONPLAN_OBJECT)
+        mpl_pointer_name(pointer, mpl_content(document, child - 1));
+    else
+        mpl_pointer_index(pointer, container->extra ? container->extra - 1 : 0);
+}
+
+/* Deeper ends of a longer chain would be cut off the pointer anyway: a step takes two bytes. */
+#define CHAIN_MOST 160
+
+void mpl_pointer_open(mpl_pointer *pointer, const moonplan_document *document, size_t open,
+                      size_t child) {
+    size_t chain[CHAIN_MOST], depth = 0;
+    pointer->length = 0;
+    pointer->cut = false;
+    if (open == MPL_NO_CHILD) return;
+    for (size_t at = open; at != MPL_NO_CHILD; at = mpl_container_outer(document, at)) depth++;
+    size_t skip = depth > CHAIN_MOST ? depth - CHAIN_MOST : 0;
+    size_t at = open;
+    for (size_t i = 0; i < skip; i++) at = mpl_container_outer(document, at);
+    size_t kept = depth - skip;
+    for (size_t i = kept; i > 0; i--, at = mpl_container_outer(document, at)) chain[i - 1] = at;
+    for (size_t i = 0; i + 1 < kept; i++) pointer_child(pointer, document, chain[i], chain[i + 1]);
+    if (!skip && child != MPL_NO_CHILD) pointer_child(pointer, document, open, child);
+}
+
+moonplan_value moonplan_document_at(const moonplan_document *document, const char *pointer,
+                                    size_t length) {
+    moonplan_value value = moonplan_document_root(document), none = {document, UINT32_MAX};
+    const char *at = pointer, *end = pointer + length;
+    while (at < end) {
+        if (*at++ != '/') return none;
+        const char *stop = at;
+        while (stop < end && *stop != '/') stop++;
+        moonplan_text token = {at, (size_t)(stop - at)};
+        if (moonplan_value_type(value) == MOONPLAN_ARRAY) {
+            if (!mpl_decimal(token) || token.length > 10) return none;
+            uint64_t index = 0;
+            for (size_t i = 0; i < token.length; i++)
+                index = index * 10 + (uint64_t)(token.bytes[i] - '0');
+            if (index > UINT32_MAX) return none;
+            value = moonplan_value_element(value, (size_t)index);
+        } else if (moonplan_value_type(value) == MOONPLAN_OBJECT) {
+            /* Unescaping shortens, so a member is looked for by comparing as it is walked only
+             * where the token has an escape; the rest go through the table. */
+            if (!memchr(token.bytes, '~', token.length)) {
+                value = moonplan_value_member(value, token.bytes, token.length);
+            } else {
+                moonplan_walk walk = moonplan_value_walk(value);
+                value = none;
+                while (value.node == UINT32_MAX && moonplan_walk_next(&walk)) {
+                    size_t i = 0, j = 0;
+                    bool same = true;
+                    while (same && i < token.length) {
+                        char byte = token.bytes[i++];
+                        if (byte == '~') {
+                            if (i == token.length ||
+                                (token.bytes[i] != '0' && token.bytes[i] != '1'))
+                                return none;
+                            byte = token.bytes[i++] == '0' ? '~' : '/';
+                        }
+                        same = j < walk.name.length && walk.name.bytes[j++] == byte;
+                    }
+                    if (same && j == walk.name.length) value = walk.value;
+                }
+            }
+        } else {
+            return none;
+        }
+        if (value.node == UINT32_MAX) return none;
+        at = stop;
+    }
+    return value;
+}
+
+/* -- Access ----------------------------------------------------------------*/
+
+moonplan_value moonplan_document_root(const moonplan_document *document) {
+    return mpl_value(document, 0);
+}
+
+size_t moonplan_document_memory(const moonplan_document *document, size_t *peak) {
+    if (peak) *peak = document->alloc.peak;
+    return document->alloc.used;
+}
+
+/* A value that a host has set to zero is none as well. */
+static bool is_none(moonplan_value value) {
+    return value.node == UINT32_MAX || !value.document;
+}
+
+moonplan_type moonplan_value_type(moonplan_value value) {
+    return is_none(value) ? MOONPLAN_NONE : (moonplan_type)mpl_node_of(value)->type;
+}
+
+moonplan_text moonplan_value_source(moonplan_value value) {
+    if (is_none(value)) return (moonplan_text){NULL, 0};
+    const mpl_node *node = mpl_node_of(value);
+    return (moonplan_text){value.document->text + node->start, node->length};
+}
+
+size_t moonplan_value_offset(moonplan_value value) {
+    return is_none(value) ? MOONPLAN_NO_OFFSET : mpl_node_of(value)->start;
+}
+
+moonplan_text moonplan_value_string(moonplan_value value) {
+    if (moonplan_value_type(value) != MOONPLAN_STRING) return (moonplan_text){NULL, 0};
+    return mpl_content(value.document, value.node);
+}
+
+bool moonplan_value_integer(moonplan_value value, int64_t *out) {
+    if (moonplan_value_type(value) != MOONPLAN_INTEGER) return false;
+    moonplan_text source = moonplan_value_source(value);
+    bool negative = source.bytes[0] == '-'; // NOLINT(*-core.NullDereference): it is a number
+    uint64_t number = 0;
+    for (size_t i = negative; i < source.length; i++)
+        number = number * 10 + (uint64_t)(source.bytes[i] - '0');
+    *out = negative ? -(int64_t)(number - 1) - 1 : (int64_t)number;
+    return true;
+}
+
+size_t moonplan_value_count(moonplan_value value) {
+    if (is_none(value) || !mpl_is_container(mpl_node_of(value))) return 0;
+    const mpl_node *table = table_of(value.document, value.node);
+    if (table) return table->length;
+    size_t count = 0;
+    moonplan_walk walk = moonplan_value_walk(value);
+    while (moonplan_walk_next(&walk)) count++;
+    return count;
+}
+
+moonplan_value moonplan_value_element(moonplan_value array, size_t n) {
+    moonplan_value none = {array.document, UINT32_MAX};
+    if (moonplan_value_type(array) != MOONPLAN_ARRAY) return none;
+    const mpl_node *table = table_of(array.document, array.node);
+    if (table) {
+        if (n >= table->length) return none;
+        if (table->start == MPL_NO_TABLE) return mpl_value(array.document, array.node + 1 + n);
+        return mpl_value(array.document, array.document->tables[table->start + n]);
+    }
+    moonplan_walk walk = moonplan_value_walk(array);
+    while (moonplan_walk_next(&walk))
+        if (n-- == 0) return walk.value;
+    return none;
+}
+
+moonplan_value moonplan_value_member(moonplan_value object, const char *name, size_t length) {
+    moonplan_value none = {object.document, UINT32_MAX};
+    moonplan_text wanted = {name, length};
+    if (moonplan_value_type(object) != MOONPLAN_OBJECT) return none;
+    const mpl_node *table = table_of(object.document, object.node);
+    if (table) {
+        uint32_t found = *slot(object.document, object.document->tables + table->start,
+                               table_size(table->length), wanted);
+        return found ? mpl_value(object.document, found + 1) : none;
+    }
+    moonplan_walk walk = moonplan_value_walk(object);
+    while (moonplan_walk_next(&walk))
+        if (mpl_text_equal(walk.name, wanted)) return walk.value;
+    return none;
+}
+
+moonplan_walk moonplan_value_walk(moonplan_value container) {
+    moonplan_walk walk = {{NULL, 0}, {container.document, UINT32_MAX}, 0, 0, false};
+    if (is_none(container)) return walk;
+    const mpl_node *node = mpl_node_of(container);
+    if (!mpl_is_container(node)) return walk;
+    walk.next = container.node + 1;
+    walk.end = walk.next + node->extra;
+    if (table_of(container.document, container.node)) walk.end--;
+    walk.named = node->type == MOONPLAN_OBJECT;
+    return walk;
+}
+
+bool moonplan_walk_next(moonplan_walk *walk) {
+    const moonplan_document *document = walk->value.document;
+    if (walk->next >= walk->end) {
+        walk->value.node = UINT32_MAX;
+        walk->name = (moonplan_text){NULL, 0};
+        return false;
+    }
+    if (walk->named) walk->name = mpl_content(document, walk->next++);
+    walk->value.node = walk->next;
+    walk->next = (uint32_t)mpl_after(document->nodes, walk->next);
+    return true;
+}
+
+const char *mpl_type_text(moonplan_type type) {
+    switch (type) {
+    case MOONPLAN_NULL:
+        return "null";
+    case MOONPLAN_FALSE:
+        return "false";
+    case MOONPLAN_TRUE:
+        return "true";
+    case MOONPLAN_INTEGER:
+    case MOONPLAN_NUMBER:
+        return "a number";
+    case MOONPLAN_STRING:
+        return "a string";
+    case MOONPLAN_ARRAY:
+        return "an array";
+    case MOONPLAN_OBJECT:
+        return "an object";
+    default:
+        return "nothing";
+    }
+}
