@@ -686,6 +686,7 @@ moonplan_revert_decode(const uint8_t *bytes, size_t length, const moonplan_abi_s
     X(SIGNATURE_TRANSFER, "signature.transfer", DANGER, "a signature that moves tokens")           \
     X(SIGNATURE_LONG_LIVED, "signature.long_lived", WARNING, "a signature that counts for long")   \
     X(SIGNATURE_RELEASED, "signature.released", INFO, "the receiver may use it at will")           \
+    X(DELIVERY_UNPROVED, "delivery.unproved", WARNING, "nothing proves where a delivery may go")   \
     X(AMOUNT_UNLIMITED, "amount.unlimited", WARNING, "a number that stands for everything")        \
     X(DOMAIN_CHAINLESS, "domain.chainless", WARNING, "a signature that counts on every chain")     \
     X(DOMAIN_CONTRACTLESS, "domain.contractless", WARNING, "a signature for no contract by name")  \
@@ -740,6 +741,9 @@ typedef struct moonplan_review_context {
     /* Seconds since 1970, for "long"; 0: not known, and only what is long at
      * any time is called so. */
     uint64_t now;
+    /* For a typed-data request: the URL that it was fetched from and verified
+     * by; empty where no origin is proved. */
+    moonplan_text origin;
 } moonplan_review_context;
 
 typedef struct moonplan_review moonplan_review;
@@ -1249,8 +1253,8 @@ typedef struct moonplan_typed_data_situation {
     uint64_t now;          /* seconds since 1970, by the caller's clock */
     moonplan_text account; /* the account that would sign; {NULL, 0}: not checked */
     /* The URL that the request was fetched from and verified by; {NULL, 0}: not
-     * checked; {"", 0}: it came inline. Only https proves an origin, and only
-     * to it may a signature be delivered. */
+     * checked; {"", 0}: none is proved, as of what came inline. Only https proves
+     * one, and only to it may a signature be delivered. */
     moonplan_text origin;
     /* The caller cannot enforce controlled delivery: a request that asks for it
      * is refused, for the signature must not fall to the caller instead. */

@@ -211,7 +211,8 @@ static void answer_with(mpl_builder *out, moonplan_value request, const moonplan
     moonplan_error err;
     moonplan_abi_source handed = {.abi = abi, .origin = text_of("the ABI handed in")};
     size_t count = abi ? 1 : 0;
-    moonplan_review_context context = {&handed, count, (uint64_t)number(request, "now")};
+    moonplan_review_context context = {
+        .sources = &handed, .source_count = count, .now = (uint64_t)number(request, "now")};
     const moonplan_abi_entry *entry = abi ? moonplan_abi_at(abi, 0) : NULL;
     raw_bytes raw = bytes_of(text(request, "data"));
     if (is(request, "abi") && abi)

@@ -179,7 +179,7 @@ static void test_permit2(void) {
     const step dated = {
         "approval", SPENDER,
         P2_APPROVE "0000000000000000000000000000000000000000000000000000000067748580", "0"};
-    moonplan_review_context context = {NULL, 0, 1735689600 - 90 * 86400};
+    moonplan_review_context context = {.now = 1735689600 - 90 * 86400};
     finds_with(&dated, 1, NULL, &context, "permit2.allowance@1");
     context.now -= 1; /* more than 90 days ahead */
     finds_with(&dated, 1, NULL, &context, "permit2.long_lived@1 permit2.allowance@1");
@@ -571,7 +571,7 @@ static void test_sources(void) {
     snprintf(frob, sizeof frob, "%02x%02x%02x%02x" W("07"), selector[0], selector[1], selector[2],
              selector[3]);
     moonplan_abi_source source = {abi, text_of("frob.json"), text_of(TOKEN), text_of("1")};
-    moonplan_review_context context = {&source, 1, 0};
+    moonplan_review_context context = {.sources = &source, .source_count = 1};
     const step calls[] = {{"execution", TOKEN, frob, "0"}, {"execution", SPENDER, frob, "0"}};
     /* Bound to the contract: certain there, and nothing elsewhere. */
     finds_with(calls, 2, NULL, &context, "decode.unknown_selector@2");
@@ -615,7 +615,7 @@ static void test_ambiguous(void) {
     moonplan_abi *own = moonplan_abi_parse(transfer_line, sizeof transfer_line - 1, NULL, &err);
     CHECK(memcmp(moonplan_abi_at(other, 0)->selector, moonplan_abi_at(own, 0)->selector, 4) == 0);
     moonplan_abi_source source = {other, text_of("other.json"), text_of(TOKEN), {NULL, 0}};
-    moonplan_review_context context = {&source, 1, 0};
+    moonplan_review_context context = {.sources = &source, .source_count = 1};
     const step burn = {"execution", TOKEN, "a9059cbb" W("00") W("01"), "0"};
     finds_with(&burn, 1, NULL, &context,
                "decode.not_canonical@1 target.zero_address@1 decode.ambiguous@1");
@@ -658,7 +658,7 @@ static void test_texts(void) {
     moonplan_error err;
     moonplan_abi *abi = moonplan_abi_parse(line, sizeof line - 1, NULL, &err);
     moonplan_abi_source source = {abi, text_of("f.json"), {NULL, 0}, {NULL, 0}};
-    moonplan_review_context context = {&source, 1, 0};
+    moonplan_review_context context = {.sources = &source, .source_count = 1};
     const uint8_t *selector = moonplan_abi_at(abi, 0)->selector;
     char data[300];
     snprintf(data, sizeof data,

@@ -92,6 +92,23 @@ describe("moonplan reference", function()
       assert.equal(1, run { "reference", "resolve", name, "--transport", "ftp", cd = folder }.code)
     end)
 
+    it("puts out no request whose delivery is for another origin", function()
+      local name = make(folder, "r", requests.tiny(',"delivery":{"url":"https://wallet.example/d","request_id":"r-1"}'))
+      local outcome = run { "reference", "resolve", name, cd = folder }
+      assert.same({ 2, "" }, { outcome.code, outcome.out })
+      assert.matches("^the artifact of ref%-r:1:%d+: error%[typed_data%.delivery_origin%] at /delivery/url: ", outcome.err)
+    end)
+
+    it("takes no empty name for a folder or file", function()
+      local name = make(folder, "plan", TINY)
+      for _, option in ipairs { "--file-root", "--out" } do
+        local outcome = run { "reference", "resolve", name, option, "", cd = folder }
+        assert.same({ 1, "" }, { outcome.code, outcome.out })
+        assert.matches("^moonplan reference: [^\n]*" .. option:gsub("%-", "%%-") .. " is empty\n", outcome.err)
+        assert.falsy(outcome.err:find("traceback", 1, true))
+      end
+    end)
+
     it("puts out nothing that is not as promised, or not valid", function()
       local name = make(folder, "plan", TINY)
       local text = files.read(folder .. "/" .. name)

@@ -57,6 +57,17 @@ describe("moonplan typed-data", function()
       assert.equal(0, outcome.code, outcome.err)
     end)
 
+    it("has the faults as JSON, as validate has them", function()
+      for _, text in ipairs { requests.MAIL:gsub('"1"', '"2"', 1), '{"ordered_steps":[]}', "{" } do
+        local outcome = run { "typed-data", "digest", "--json", "-", stdin = text }
+        assert.equal(2, outcome.code)
+        assert.is_false(cjson.decode(outcome.out).valid)
+        assert.same(run { "typed-data", "validate", "--json", "-", stdin = text }, outcome)
+      end
+      assert.same(run { "typed-data", "validate", "--json", "none", cd = folder },
+        run { "typed-data", "digest", "--json", "none", cd = folder })
+    end)
+
     it("prints nothing of what is no request", function()
       local outcome = run { "typed-data", "digest", "-", stdin = requests.MAIL:gsub('"1"', '"2"', 1) }
       assert.same({ 2, "" }, { outcome.code, outcome.out })
@@ -194,6 +205,7 @@ describe("moonplan review, of a typed-data request,", function()
       assert.truthy(out:find("\n" .. line .. "\n", 1, true), line)
     end
     assert.truthy(out:find("\n  info[signature.released]: ", 1, true))
+    assert.truthy(review(DELIVERED):find("\n  warning[delivery.unproved] at /delivery: ", 1, true))
     -- date -u -d @2000
     assert.truthy(review(DELIVERED):find("\nuntil   2000 (1970-01-01 00:33:20 UTC)\ngoes to https://wallet.example/d, as r-1\n", 1, true))
   end)

@@ -130,6 +130,29 @@ describe("a reference", function()
     assert.is_nil(resolved.plan)
   end)
 
+  it("resolves to no request whose delivery is for another origin than is proved", function()
+    local text = requests.tiny(',"delivery":{"url":"https://wallet.example/d","request_id":"r-1"}')
+    local folder = command.folder()
+    command.write(folder .. "/r", text)
+    local made = assert(moonplan.make_reference(text, { url = "file://" .. folder .. "/r" }))
+    for _, reference in ipairs {
+      assert(moonplan.reference(assert(moonplan.make_reference(text)))),
+      assert(moonplan.reference(made, { transports = { "file" }, file_roots = { folder } })),
+    } do
+      local resolved, err, where = reference:resolve()
+      assert.is_nil(resolved)
+      assert.same({ "typed_data.delivery_origin", "/delivery/url", "artifact" }, { err.code, err.at, where })
+      assert.matches("nothing proves where it came from", err.message, 1, true)
+    end
+  end)
+
+  it("proves the origin of a request, whatever is said later", function()
+    local rest = ',"valid_until":"2000"'
+    local found = assert(moonplan.reference(assert(moonplan.make_reference(requests.tiny(rest)))):resolve())
+    assert.is_true(found.request:check { origin = "https://wallet.example/d" })
+    assert.is_nil(found.request:check { origin = "https://wallet.example/d", now = 2000 })
+  end)
+
   it("is refused with the place in the envelope, or in what it names", function()
     local reference = assert(moonplan.reference(envelope(data_url(TINY), nil, #TINY + 1)))
     local resolved, err, where = reference:resolve()

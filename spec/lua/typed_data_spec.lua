@@ -97,6 +97,15 @@ describe("a typed-data request", function()
     end
   end)
 
+  it("names the type of an array whose length fits no number", function()
+    for _, length in ipairs { "18446744073709551617", "2" } do
+      local type = "uint256[" .. length .. "]"
+      local _, err = moonplan.typed_data(requests.of(requests.struct("T", { { "a", type } }), '{"a":["1"]}'))
+      assert.equal("typed_data.array_length", err.code)
+      assert.equal("the number of elements, 1, is not that of the type " .. type, err.message)
+    end
+  end)
+
   it("is checked again after a wait", function()
     local request = parse(requests.tiny(',"valid_until":"2000"'))
     assert.is_true(request:check { now = 1999 })
@@ -240,6 +249,17 @@ describe("the review of a request", function()
     assert.equal("2033-05-18 03:33:20 UTC", parse(requests.tiny(',"valid_until":"2000000000"')):review().valid_until_time)
   end)
 
+  it("says that a delivery is not to be relied on where no origin is proved", function()
+    local request = parse(requests.tiny(',"delivery":{"url":"https://wallet.example/d","request_id":"r-1"}'))
+    for origin, count in pairs { [""] = 1, ["https://other.example/d"] = 1, ["https://wallet.example/x"] = 0 } do
+      local seen = 0
+      for _, finding in ipairs(request:review({ origin = origin }).findings) do
+        if finding.code == "delivery.unproved" then seen = seen + 1 end
+      end
+      assert.equal(count, seen, origin)
+    end
+  end)
+
   it("knows an allowance that is a signature", function()
     assert.same({ "warning signature.permit " .. MESSAGE, "info allowance.granted " .. MESSAGE .. "/value", RELEASED },
       found(permit("5")))
@@ -365,7 +385,7 @@ describe("the review of a request", function()
 
   it("says where the signature goes", function()
     local request = asking({ { "T", {} } }, "{}", { rest = ',"delivery":{"url":"https://wallet.example/d","request_id":"r-1"}' })
-    assert.same({}, found(request))
+    assert.same({ "warning delivery.unproved /delivery" }, found(request))
     assert.same({ url = "https://wallet.example/d", request_id = "r-1" }, request:review().delivery)
   end)
 

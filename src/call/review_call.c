@@ -305,7 +305,7 @@ void mpl_review_call(mpl_review_run *run, const mpl_scene *scene, const uint8_t 
 
 /* -- A run ----------------------------------------------------------------------*/
 
-static const moonplan_review_context no_context = {NULL, 0, 0};
+static const moonplan_review_context no_context = {.now = 0};
 
 bool mpl_review_open(mpl_review_run *run, mpl_alloc *alloc, const moonplan_options *options,
                      const moonplan_review_context *context, moonplan_error *err) {

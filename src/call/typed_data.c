@@ -341,7 +341,7 @@ static bool same_address(moonplan_text a, moonplan_text lowered) {
     return mpl_text_equal((moonplan_text){text, sizeof text}, lowered);
 }
 
-static bool same_origin(moonplan_text origin, moonplan_text delivery) {
+bool mpl_typed_data_same_origin(moonplan_text origin, moonplan_text delivery) {
     mpl_url url;
     mpl_url_fault fault;
     if (!mpl_url_read(&url, origin, &fault) || url.transport != MOONPLAN_TRANSPORT_HTTPS)
@@ -379,11 +379,13 @@ bool moonplan_typed_data_check(const moonplan_typed_data *request,
             MPL_FAULT(&faults, MOONPLAN_TYPED_DATA_DELIVERY_UNSUPPORTED, walk.value,
                       "the signature may go to the delivery's url alone, which cannot be "
                       "enforced here");
-        if (situation->origin.bytes && !same_origin(situation->origin, request->delivery_url))
+        if (situation->origin.bytes &&
+            !mpl_typed_data_same_origin(situation->origin, request->delivery_url))
             MPL_FAULT(&faults, MOONPLAN_TYPED_DATA_DELIVERY_ORIGIN, member(walk.value, "url"),
                       situation->origin.length
                           ? "%q is not the https origin that the request came from, which is %q"
-                          : "%q is no origin that the request came from: it came inline",
+                          : "%q is no origin that the request came from: nothing proves where it "
+                            "came from",
                       &request->delivery_url, &situation->origin);
     }
     return mpl_faults_close(&faults, &own, err);

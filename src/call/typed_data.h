@@ -22,6 +22,9 @@ struct moonplan_typed_data {
 moonplan_typed_data *mpl_typed_data_read(moonplan_document *document,
                                          const moonplan_options *options, moonplan_error *err);
 
+/* May a signature be delivered to this URL when the request came from that one? */
+bool mpl_typed_data_same_origin(moonplan_text origin, moonplan_text delivery);
+
 /* Report what is wrong with a `typed_data` member. The types must be those of its `types`. */
 void mpl_typed_data_judge(mpl_faults *faults, mpl_eip712 *types, const moonplan_limits *limits,
                           moonplan_value typed_data);

@@ -115,7 +115,7 @@ static bool open_array(judge *j, const mpl_eip712_type *type, moonplan_value val
     }
     if (length != MPL_EIP712_ANY && length != count) {
         FAULT(j, MOONPLAN_TYPED_DATA_ARRAY_LENGTH, value,
-              "the array has %u elements, not the %u of its type %t", count, length, &type->text);
+              "the number of elements, %u, is not that of the type %t", count, &type->text);
         return false;
     }
     if (count > j->limits->elements - j->elements) {

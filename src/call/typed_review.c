@@ -97,6 +97,7 @@ typedef struct typed_run {
     mpl_review_run *run;
     shape shape;
     uint64_t now;
+    moonplan_text origin;
 } typed_run;
 
 /* A finding at a value of the request. */
@@ -367,6 +368,10 @@ static void judge(typed_run *t) {
     if (!request->delivery_url.bytes)
         FIND(t, SIGNATURE_RELEASED, moonplan_document_root(request->document),
              "no delivery is asked for: the signature goes to the caller, who may use it anywhere");
+    else if (!mpl_typed_data_same_origin(t->origin, request->delivery_url))
+        FIND(t, DELIVERY_UNPROVED, member(moonplan_document_root(request->document), "delivery"),
+             "nothing proves that the request came from %q: the delivery cannot be relied on",
+             &request->delivery_url);
 }
 
 /* -- The document ----------------------------------------------------------------*/
@@ -439,7 +444,8 @@ moonplan_review *moonplan_typed_data_review_new(const moonplan_typed_data *reque
     /* It nests twice as deep as the message, and is a small multiple of the request. */
     run.builder.max_depth = 1024;
     run.builder.max_values = UINT64_MAX;
-    typed_run t = {request, &run, shape_of(request), context ? context->now : 0};
+    typed_run t = {request, &run, shape_of(request), context ? context->now : 0,
+                   context ? context->origin : no_text};
     judge(&t);
     if (mpl_findings_finish(&run.findings) && build(&run, request))
         review->document = mpl_build_finish(&run.builder, err);

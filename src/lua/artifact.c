@@ -206,6 +206,14 @@ static void push_digest_of(lua_State *L, moonplan_text body) {
     mpl_lua_push_hash(L, hash);
 }
 
+static void push_origin(lua_State *L, moonplan_text host) {
+    if (!host.bytes)
+        lua_pushliteral(L, "");
+    else /* IPv6 stands in brackets in a URL */
+        lua_pushfstring(L, memchr(host.bytes, ':', host.length) ? "https://[%s]" : "https://%s",
+                        host.bytes);
+}
+
 /* What has been proved about where the bytes came from. A path on this machine is no origin, so
  * file: has none, nor have bytes that travelled inside the URL. */
 static void push_provenance(lua_State *L, const moonplan_artifact *artifact) {
@@ -217,11 +225,7 @@ static void push_provenance(lua_State *L, const moonplan_artifact *artifact) {
         mpl_lua_push_text(L, host);
         lua_setfield(L, -2, "host");
     }
-    if (!host.bytes)
-        lua_pushliteral(L, "");
-    else /* IPv6 stands in brackets in a URL */
-        lua_pushfstring(L, memchr(host.bytes, ':', host.length) ? "https://[%s]" : "https://%s",
-                        host.bytes);
+    push_origin(L, host);
     lua_setfield(L, -2, "origin");
     lua_pushinteger(L, (lua_Integer)body.length);
     lua_setfield(L, -2, "bytes");
@@ -247,6 +251,22 @@ static bool push_document(lua_State *L, int text, const moonplan_artifact *artif
     if (fine)
         mpl_lua_weigh(L, request ? moonplan_typed_data_memory(*data, NULL)
                                  : moonplan_call_plan_memory(*plan, NULL));
+    return fine;
+}
+
+/* May the signature go where the request on top of the stack wants it, by the origin that is
+ * proved? That origin stays with the request. */
+static bool check_delivery(lua_State *L, const moonplan_artifact *artifact,
+                           const moonplan_typed_data *request, const moonplan_options *options,
+                           mpl_lua_work *work) {
+    moonplan_typed_data_situation situation = {0};
+    push_origin(L, moonplan_artifact_host(artifact));
+    situation.origin.bytes = lua_tolstring(L, -1, &situation.origin.length);
+    mpl_lua_prove_origin(L, -2);
+    int attempts = 0;
+    bool fine;
+    do fine = moonplan_typed_data_check(request, &situation, options, &work->err);
+    while (!fine && mpl_lua_again(L, work, &attempts));
     return fine;
 }
 
@@ -279,6 +299,12 @@ static int reference_resolve(lua_State *L) {
         return file ? refuse(L, work, text, "envelope") : refuse(L, work, body, "artifact");
     }
     bool request = moonplan_artifact_kind(retrieval->artifact) == MOONPLAN_KIND_TYPED_DATA_REQUEST;
+    /* The bytes are verified and valid, so that this tells nothing of a file. */
+    if (request) {
+        moonplan_typed_data *const *data = lua_touserdata(L, -1);
+        if (!check_delivery(L, retrieval->artifact, *data, &options, work))
+            return refuse(L, work, body, "artifact");
+    }
     lua_setfield(L, out, request ? "request" : "plan");
     lua_setfield(L, out, "text");
     lua_pushstring(L, moonplan_kind_name(moonplan_artifact_kind(retrieval->artifact)));

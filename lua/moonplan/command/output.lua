@@ -5,8 +5,13 @@ local report = require "moonplan.command.report"
 
 local output = {}
 
+local function file_name(path)
+  if path == "" then return nil, "the name of the file for --out is empty" end
+  return path
+end
+
 function output.describe(parser)
-  parser:option("--out"):argname("FILE")
+  parser:option("--out"):argname("FILE"):convert(file_name)
     :description("Write it to a new file instead of standard output.")
 end
 

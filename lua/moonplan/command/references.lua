@@ -20,11 +20,16 @@ local function transport_names(words)
   return names
 end
 
+local function folder(path)
+  if path == "" then return nil, "the name of a folder for --file-root is empty" end
+  return path
+end
+
 --- Which references are followed.
 function references.describe(parser)
   parser:option("--transport"):argname("NAME,..."):count("*"):convert(transport_names)
     :description("Follow references by these: data (inside the URL; the default), https, file.")
-  parser:option("--file-root"):argname("DIR"):count("*")
+  parser:option("--file-root"):argname("DIR"):count("*"):convert(folder)
     :description("A folder that file: references may lead into; there is none unless it is named.")
 end
 

@@ -141,7 +141,7 @@ function moonplan.typed_data(text, options) end
 --- not checked.
 ---@field account? string
 ---
---- The URL that the request was fetched from and verified by, "" for one that came inline. Only to
+--- The URL that the request was fetched from and verified by, "" where none is proved. Only to
 --- an https origin that is the delivery's own may a signature be delivered
 --- (`typed_data.delivery_origin`). Absent: not checked.
 ---@field origin? string
@@ -201,7 +201,8 @@ function TypedData:explain() end
 --- The request explained to a person: kind, signer, primary_type, valid_until and valid_until_time,
 --- delivery, the digests, `domain` and `message` as in `explain`; `findings`, the gravest first,
 --- each with code, severity ("danger", "warning", "info"), at, message; `counts` by severity. Of
---- the options, only `now` and `limits` have a say: what is far away depends on the time.
+--- the options, only `now`, `origin` and `limits` have a say: what is far away depends on the time,
+--- and whether a delivery can be relied on depends on where the request is proved to come from.
 ---@param options? moonplan.RequestOptions
 ---@return table? review
 ---@return moonplan.Error? err only when memory is short

@@ -23,7 +23,7 @@ function digest.describe(parser)
   parser:flag("--explain")
     :description("First how they come about: each type and its hash, each value's encoding, and "
       .. "the canonical form that the request digest is taken of.")
-  parser:flag("--json"):description("As a JSON object; with --explain the whole tree.")
+  parser:flag("--json"):description("As a JSON object, faults too; with --explain the whole tree.")
 end
 
 -- An explanation nests twice as deep as the message, which has a limit of its own.
@@ -37,16 +37,23 @@ local function whole_json(tree)
   return assert(moonplan.json.encode(tree, { limits = limits }))
 end
 
+-- With --json, what "typed-data validate" says of it.
+local function refused(arguments, faults, kind, provenance)
+  if not arguments.json then return report.faults(arguments.file, faults) end
+  report.json(report.record(arguments.file, nil, faults, kind, provenance))
+  return report.exit_of(faults)
+end
+
 function digest.run(arguments)
   local name, limits = arguments.file, options.limits(arguments)
   local content, fault = input.read(name, options.bound(limits))
-  if not content then return report.faults(name, { fault }) end
-  local request, faults, _, provenance = judge.request(name, content, {
+  if not content then return refused(arguments, { fault }) end
+  local request, faults, kind, provenance = judge.request(name, content, {
     request = { limits = limits },
     reference = references.options(arguments, { limits = limits }, "typed-data"),
   })
-  if provenance then references.tell(name, provenance) end
-  if not request then return report.faults(name, faults) end
+  if provenance and (request or not arguments.json) then references.tell(name, provenance) end
+  if not request then return refused(arguments, faults, kind, provenance) end
   local tree = arguments.explain and assert(request:explain())
   if arguments.json then
     if tree then report.json_text(whole_json(tree))
