@@ -27,6 +27,10 @@ describe("a file to read", function()
         run { verb, "none", cd = folder })
     end)
 
+    it("that has no name is named all the same by " .. verb, function()
+      refused(1, '^"": error%[io%]: cannot be read: ', run { verb, "" })
+    end)
+
     it("that is a directory is a failure of " .. verb, function()
       refused(1, "^%.: error%[io%]: cannot be read: Is a directory\n$", run { verb, ".", cd = folder })
     end)

@@ -98,6 +98,12 @@ describe("moonplan review --html", function()
     assert.truthy(html:find(run.out:match "signs   (0x%x+)", 1, true))
   end)
 
+  it("takes no empty name for the page", function()
+    local run = command.run { "review", "--html", "", files.root .. "examples/golden.json" }
+    assert.same({ 1, "" }, { run.code, run.out })
+    assert.matches("^moonplan review: the name for %-%-html is empty\n", run.err)
+  end)
+
   it("takes one document, and overwrites no file", function()
     local folder = command.folder()
     command.write(folder .. "/a", plans.tiny())

@@ -39,6 +39,16 @@ function options.address(given)
     :format(words.bounded(given, 96))
 end
 
+--- For options that take the name of a file or folder.
+---@param option string
+---@return fun(given: string): string?, string?
+function options.path(option)
+  return function(given)
+    if given ~= "" then return given end
+    return nil, ("the name for %s is empty"):format(option)
+  end
+end
+
 --- Files to read, and how to read plans.
 function options.describe(parser)
   parser:argument("file"):args("+"):description("A document; - is standard input.")

@@ -1,17 +1,13 @@
 --- Where a result goes: standard output, or a new file.
 local console = require "moonplan.console"
 local exits = require "moonplan.command.exits"
+local options = require "moonplan.command.options"
 local report = require "moonplan.command.report"
 
 local output = {}
 
-local function file_name(path)
-  if path == "" then return nil, "the name of the file for --out is empty" end
-  return path
-end
-
 function output.describe(parser)
-  parser:option("--out"):argname("FILE"):convert(file_name)
+  parser:option("--out"):argname("FILE"):convert(options.path "--out")
     :description("Write it to a new file instead of standard output.")
 end
 

@@ -2,6 +2,7 @@
 --- proved of where that came from.
 local console = require "moonplan.console"
 local moonplan = require "moonplan"
+local options = require "moonplan.command.options"
 local text = require "moonplan.command.text"
 
 local references = {}
@@ -20,16 +21,11 @@ local function transport_names(words)
   return names
 end
 
-local function folder(path)
-  if path == "" then return nil, "the name of a folder for --file-root is empty" end
-  return path
-end
-
 --- Which references are followed.
 function references.describe(parser)
   parser:option("--transport"):argname("NAME,..."):count("*"):convert(transport_names)
     :description("Follow references by these: data (inside the URL; the default), https, file.")
-  parser:option("--file-root"):argname("DIR"):count("*"):convert(folder)
+  parser:option("--file-root"):argname("DIR"):count("*"):convert(options.path "--file-root")
     :description("A folder that file: references may lead into; there is none unless it is named.")
 end
 
@@ -45,15 +41,15 @@ end
 ---@param expect "plan"|"typed-data"|nil what the reference must name
 ---@return table
 function references.options(arguments, made, expect)
-  local options = {}
-  for name, value in pairs(made or {}) do options[name] = value end
+  local settings = {}
+  for name, value in pairs(made or {}) do settings[name] = value end
   local transports = {}
   for _, names in ipairs(arguments.transport) do
     table.move(names, 1, #names, #transports + 1, transports)
   end
-  if #transports > 0 then options.transports = transports end
-  options.file_roots, options.expect = arguments.file_root, expect
-  return options
+  if #transports > 0 then settings.transports = transports end
+  settings.file_roots, settings.expect = arguments.file_root, expect
+  return settings
 end
 
 -- The faults of an artifact have their places there, and not in the envelope.
@@ -69,11 +65,11 @@ end
 --- the faults.
 ---@param name string of the envelope, for people
 ---@param envelope string
----@param options table
+---@param settings table
 ---@return table? resolved
 ---@return table[]? faults
-function references.resolve(name, envelope, options)
-  local reference, err = moonplan.reference(envelope, options)
+function references.resolve(name, envelope, settings)
+  local reference, err = moonplan.reference(envelope, settings)
   if not reference then return nil, err.errors end
   local resolved, refusal, where = reference:resolve()
   if resolved then return resolved end

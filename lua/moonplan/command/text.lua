@@ -9,10 +9,11 @@ local text = {}
 ---@return string
 function text.quoted(raw) return moonplan.quote(raw, math.min(#raw * 9 + 16, 65536)) end
 
---- As it is where that is safe to print, otherwise quoted.
+--- As it is where that can be seen and is safe to print, otherwise quoted.
 ---@param raw string
 ---@return string
 function text.visible(raw)
+  if raw == "" then return '""' end
   if not raw:find("[^\x20-\x7e]") then return raw end
   local quoted = text.quoted(raw)
   -- Quoting escapes these two for its own sake.

@@ -30,7 +30,7 @@ function review.describe(parser)
   requests.describe_now(parser)
   parser:flag("--json")
     :description("One JSON document a line for each file, faults included, on standard output.")
-  parser:option("--html"):argname("FILE")
+  parser:option("--html"):argname("FILE"):convert(options.path "--html")
     :description("Write the review to a new file as well, as a page to read or print.")
 end
 
