@@ -25,8 +25,8 @@ assert(engine:capability {
 })
 
 engine:on("*", function(event)
-  local step = event.data and event.data.step_id
-  print(step and event.type .. " " .. step or event.type)
+  local about = event.data.step_id or event.data.name
+  print(about and event.type .. " " .. about or event.type)
 end)
 
 local plan = {

@@ -69,12 +69,14 @@ MOONPLAN_API const char *moonplan_version(void);
     X(step_id_bytes, 256, 1, 65536, "bytes of one step id of a step plan")                         \
     X(result_bytes, 16777216, 1, 1073741824, "JSON text of one result, or one failure message")    \
     X(copied_values, 100000, 1, 100000000, "values copied into and out of a plugin in one call")   \
-    X(call_ms, 1000, 1, 3600000, "one call into a plugin, in milliseconds")                        \
+    X(call_ms, 1000, 1, 3600000, "one call into a plugin, in ms; in isolation state only if set")  \
     X(load_ms, 200, 1, 3600000, "loading a plugin file, in milliseconds")                          \
     X(memory_mib, 64, 1, 1048576, "memory of one plugin file's Lua state, in MiB")                 \
     X(string_mib, 8, 1, 1024, "text that a plugin is handed at once, in MiB")                      \
     X(source_kib, 1024, 1, 1048576, "one file of a plugin's source, in KiB")                       \
     X(log_kib, 16, 0, 1048576, "log text of one call into a capability, in KiB")                   \
+    X(kv_keys, 1024, 0, 1000000, "keys that one plugin keeps in the store")                        \
+    X(kv_kib, 1024, 0, 1048576, "what one plugin keeps in the store, keys and JSON text, in KiB")  \
     X(fetch_ms, 15000, 1, 3600000, "fetching one reference, waiting included, in milliseconds")    \
     X(fetches, 4, 1, 1024, "references that one fetcher fetches over the network at once")         \
     X(errors, 64, 1, 1000, "faults listed before one closing entry counts the rest")
@@ -151,6 +153,13 @@ MOONPLAN_API const moonplan_limit_info *moonplan_limit_at(size_t n);
     X(CONVERT_UNSUPPORTED, "convert.unsupported", "something that the other side cannot say")      \
     X(CONVERT_LOST, "convert.lost", "warning: something that is left behind")                      \
     X(CONVERT_CHECKSUM, "convert.checksum", "warning: a checksum that does not match")             \
+    X(BUILD_UNKNOWN, "build.unknown", "no builder of that name")                                   \
+    X(BUILD_PARAM_MISSING, "build.param_missing", "a required parameter is absent")                \
+    X(BUILD_PARAM_UNKNOWN, "build.param_unknown", "a parameter that the builder does not have")    \
+    X(BUILD_PARAM_TYPE, "build.param_type", "a parameter of another type than declared")           \
+    X(BUILD_PARAM_VALUE, "build.param_value", "a parameter that is none of its type's values")     \
+    X(BUILD_FAILED, "build.failed", "the builder failed")                                          \
+    X(BUILD_PLAN, "build.plan", "a builder made what is no sound plan")                            \
     X(ARTIFACT_ENVELOPE, "artifact.envelope", "not an artifact reference")                         \
     X(ARTIFACT_TYPE, "artifact.type", "a type of artifact that is not known or not wanted here")   \
     X(ARTIFACT_INTEGRITY, "artifact.integrity", "no digest that the bytes can be checked with")    \
@@ -236,14 +245,67 @@ MOONPLAN_API const moonplan_limit_info *moonplan_limit_at(size_t n);
     X(JOB_OUTPUT_TYPE, "job.output_type", "a result other than the capability declares")           \
     X(JOB_TIMEOUT, "job.timeout", "the capability took longer than it may")                        \
     X(JOB_MEMORY, "job.memory", "the capability took more memory than it may")                     \
+    X(JOB_CANCELLED, "job.cancelled", "the job was cancelled")                                     \
+    X(JOB_OUTCOME_UNKNOWN, "job.outcome_unknown", "a step was begun, and how it ended is unknown") \
+    X(JOB_AWAITING_APPROVAL, "job.awaiting_approval", "a step may not run without an approval")    \
+    X(JOB_NOT_FOUND, "job.not_found", "a job that the store does not have")                        \
+    X(JOB_STATE, "job.state", "not what can be done with a job or step as it stands")              \
+    X(APPROVAL_SHAPE, "approval.shape", "not an approval")                                         \
+    X(APPROVAL_KEY, "approval.key", "an approval by a key that is not trusted")                    \
+    X(APPROVAL_SIGNATURE, "approval.signature", "an approval that its key has not signed")         \
+    X(APPROVAL_EXPIRED, "approval.expired", "an approval whose time is over")                      \
+    X(APPROVAL_USED, "approval.used", "an approval that a step has run with already")              \
     X(PLUGIN_MANIFEST, "plugin.manifest", "a capability's description is not sound")               \
     X(PLUGIN_DUPLICATE, "plugin.duplicate", "a name that is taken")                                \
     X(PLUGIN_LOAD, "plugin.load", "a plugin file that cannot be read or run")                      \
     X(PLUGIN_NAME, "plugin.name", "not a name that the plugin's file may bring")                   \
     X(PLUGIN_VERSION_API, "plugin.version_api", "a plugin for another version of the interface")   \
+    X(PLUGIN_ISOLATION, "plugin.isolation", "a plugin that cannot be confined as it has to be")    \
+    X(PLUGIN_DIED, "plugin.died", "a plugin's process ended in the middle of something")           \
+    X(SEND_EXECUTOR, "send.executor", "an executor that is not there, or that failed")             \
+    X(SEND_DIGEST, "send.digest", "another plan than was agreed to")                               \
+    X(SEND_CHAIN, "send.chain", "an account on another chain than the plan's")                     \
+    X(SEND_ACCOUNT, "send.account", "a sender that the executor cannot send for")                  \
+    X(SEND_RPC_ERROR, "send.rpc_error", "the node or wallet failed")                               \
+    X(SEND_EXECUTION_REVERTED, "send.execution_reverted", "a call reverted, tried or sent")        \
+    X(SEND_SIMULATION_SETUP_ERROR, "send.simulation_setup_error",                                  \
+      "a call that cannot even be tried")                                                          \
+    X(SEND_ANSWER, "send.answer", "an answer that cannot be one")                                  \
+    X(SEND_REFUSED, "send.refused", "the node or wallet would not send it")                        \
+    X(SEND_DECLINED, "send.declined", "the person did not agree")                                  \
+    X(SEND_NOT_ATOMIC, "send.not_atomic", "a batch that was not carried out as one")               \
+    X(SEND_UNKNOWN, "send.unknown", "sent, perhaps, and how it ended is unknown")                  \
     X(STORE_FAILED, "store.failed", "the store could not write")                                   \
+    X(STORE_OPEN, "store.open", "a store that cannot be opened, or is none")                       \
+    X(STORE_VERSION, "store.version", "a store of a version that is not known here")               \
+    X(STORE_FULL, "store.full", "no room is left for the store")                                   \
+    X(STORE_LOCKED, "store.locked", "somebody else is at it")                                      \
+    X(STORE_CORRUPT, "store.corrupt", "the store's content is damaged")                            \
+    X(STORE_CONFLICT, "store.conflict", "the store holds something else under that name")          \
     X(FILE_PATH, "file.path", "a path that does not lead down from the granted folder")            \
-    X(FILE_UNAVAILABLE, "file.unavailable", "a file that is not there, or not to be had")
+    X(HTTP_URL, "http.url", "not a URL that a plugin could ask for")                               \
+    X(HTTP_ORIGIN, "http.origin", "a host, scheme or port that was not granted")                   \
+    X(HTTP_METHOD, "http.method", "a method that is unknown, or not for a plugin of this risk")    \
+    X(HTTP_HEADER, "http.header", "a header that is malformed, or not for a caller")               \
+    X(HTTP_ADDRESS, "http.address", "a host whose address is not one that may be reached")         \
+    X(HTTP_UNAVAILABLE, "http.unavailable", "no connection came about; nothing was sent")          \
+    X(HTTP_INTERRUPTED, "http.interrupted", "sent, perhaps, and no whole answer came")             \
+    X(RPC_ENDPOINT, "rpc.endpoint", "an endpoint that the plugin does not name in its needs")      \
+    X(RPC_REQUEST, "rpc.request", "not a request of JSON-RPC 2.0")                                 \
+    X(RPC_UNAVAILABLE, "rpc.unavailable", "no connection came about; nothing was sent")            \
+    X(RPC_INTERRUPTED, "rpc.interrupted", "sent, perhaps, and no answer came")                     \
+    X(RPC_RESPONSE, "rpc.response", "an answer that is no response of JSON-RPC 2.0 to it")         \
+    X(RPC_ERROR, "rpc.error", "the endpoint answered with an error")                               \
+    X(KV_KEY, "kv.key", "not a key: 1 to 256 bytes of UTF-8 without control characters")           \
+    X(SECRET_NAME, "secret.name", "a secret that the plugin does not name in its needs")           \
+    X(FILE_UNAVAILABLE, "file.unavailable", "a file that is not there, or not to be had")          \
+    X(KEY_FORMAT, "key.format", "not an Ed25519 key in minisign's format")                         \
+    X(KEY_PASSWORD, "key.password", "a key's password that is missing or wrong")                   \
+    X(SIGNATURE_FORMAT, "signature.format", "not a prehashed signature in minisign's format")      \
+    X(SIGNATURE_KEY, "signature.key", "a signature made by another key")                           \
+    X(SIGNATURE_WRONG, "signature.wrong", "not what the key has signed")                           \
+    X(PLUGIN_SIGNATURE, "plugin.signature", "not what a trusted key has signed")                   \
+    X(PLUGIN_TRUST, "plugin.trust", "a trust store that says what it must not")
 
 typedef enum moonplan_code {
     MOONPLAN_OK = 0,
@@ -322,6 +384,8 @@ typedef struct moonplan_options {
     bool enforce_capabilities; /* default true; false for readers that execute nothing */
     bool borrow;         /* default false; true: the text outlives the object and is not copied */
     unsigned transports; /* of artifact references; or-ed; default MOONPLAN_TRANSPORT_DATA */
+    unsigned jobs; /* threads that moonplan_digest_many may use; default 1. With more, alloc is
+                    * called from all of them at once */
     /* Where all faults go; NULL: only the first is kept, in *err. The list is
      * made when the input is refused, belongs to the caller from then on, and
      * is NULL otherwise. */
@@ -482,6 +546,14 @@ MOONPLAN_API void moonplan_call_plan_digest(const moonplan_call_plan *plan, uint
  * required capabilities are not enforced. */
 MOONPLAN_API bool moonplan_digest(uint8_t out[32], const char *text, size_t length,
                                   const moonplan_options *options, moonplan_error *err);
+/* The same for many plans, which is faster: four are hashed side by side where
+ * the processor can. valid[n] says whether out[n] is the digest of texts[n];
+ * why it is not is what moonplan_digest says of that text. How many are valid
+ * is returned. Memory is that of four plans, for each of options.jobs threads;
+ * options.errors is not used. */
+MOONPLAN_API size_t moonplan_digest_many(uint8_t (*out)[32], bool *valid,
+                                         const moonplan_text *texts, size_t count,
+                                         const moonplan_options *options);
 
 /* -- Contract ABI ------------------------------------------------------------
  * Signatures, JSON ABI fragments, and the encoding of values (Solidity
@@ -543,7 +615,8 @@ typedef struct moonplan_abi_entry {
 typedef struct moonplan_abi moonplan_abi;
 
 /* The text is JSON (an ABI array, one entry of it, or an object with such an
- * array as its member `abi`, as compilers write it), or signatures, one a line:
+ * array as its member `abi`, as compilers write it; in an array signatures may
+ * stand too, as strings), or signatures, one a line:
  *   approve(address,uint256)
  *   function transfer(address to, uint256 amount) returns (bool)
  *   error Insufficient(uint256 available, uint256 required)
@@ -633,6 +706,9 @@ typedef struct moonplan_abi_source {
      * decimal; {NULL, 0}: any. Only an ABI that names the contract is certain;
      * otherwise four bytes of a hash are all that speaks for it: a guess. */
     moonplan_text address, chain_id;
+    /* Its word adds to a review and takes nothing away: a function that only
+     * such sources describe is shown by them, and stays unknown. */
+    bool untrusted;
 } moonplan_abi_source;
 
 /* What a call gave when it reverted, as an object:
@@ -641,6 +717,7 @@ typedef struct moonplan_abi_source {
  *   selector, signature, name, arguments (as a call has them) where known
  *   reason     the string of Error(string); code: the number of Panic(uint256)
  *   source     "solidity" for those two; for a custom error whose ABI it was
+ *   canonical, notes? [{code, at, offset, message}]  of what is decoded
  *   data       the bytes, 0x...
  * Never an error for what the bytes are. The first source that has the
  * selector is used; `origin` stands in the text: "per <origin>". */
@@ -749,7 +826,8 @@ typedef struct moonplan_review_context {
 typedef struct moonplan_review moonplan_review;
 
 /* The plan is read, not kept. `context` may be NULL. Findings do not depend on
- * the ABIs handed in, except that a call which one describes is not unknown.
+ * the ABIs handed in, except that a call which one describes is not unknown;
+ * what only untrusted ones say is added, and decoded out of a budget of its own.
  * Everything that is decoded, inner calls and bytes arguments included, comes
  * out of one budget: the limits abi_words and call_depth. What is over it is
  * said not to be decoded; a review itself fails for lack of memory only. */
@@ -800,8 +878,9 @@ MOONPLAN_API moonplan_document *moonplan_call_decode(const uint8_t *bytes, size_
 /* -- Conversion --------------------------------------------------------------
  * Between call plans and the batches of other standards. What cannot be carried
  * is refused; what is left behind is listed in *lost (NULL: not wanted), which
- * belongs to the caller and is NULL if there is nothing: convert.lost, and
- * convert.checksum. Plans that come out are validated as any other. */
+ * belongs to the caller and is NULL if there is nothing: convert.lost,
+ * convert.checksum, call.chain_zero. Plans that come out are validated as any
+ * other. */
 
 /* Params of wallet_sendCalls, version 2.0.0 (EIP-5792): the one object of the
  * params array. The plan keeps its digest on a way there and back exactly if
@@ -860,17 +939,22 @@ typedef struct moonplan_job moonplan_job;
  *   COMMIT    make what happened durable        _complete (the engine's store
  *             is asked as well), _fail
  *   RESULT    do it                             _complete, _fail
+ *   OUTCOME   it was begun before the job was   _complete, _fail, _retry
+ *             resumed: how did it end?          (it was not done: do it)
  *
  * A question that nobody answers is answered by the engine: the plan's own
  * input, the authorizer's decision, the store's commit, the capability's
- * result. All that stands here is borrowed from the job. `input` is what the
+ * result; and of an outcome, what the capability's `check` finds, or, for a
+ * capability that only reads, a retry. With no answer to that the job stops,
+ * outcome_unknown. All that stands here is borrowed from the job. `input` is what the
  * capability gets, references resolved; MOONPLAN_NONE: the plan gives none.
  * At INPUT there is no input yet, and no version and risk. */
 typedef enum moonplan_wanted {
     MOONPLAN_WANT_INPUT = 1,
     MOONPLAN_WANT_DECISION,
     MOONPLAN_WANT_COMMIT,
-    MOONPLAN_WANT_RESULT
+    MOONPLAN_WANT_RESULT,
+    MOONPLAN_WANT_OUTCOME
 } moonplan_wanted;
 
 typedef struct moonplan_want {
@@ -916,7 +1000,17 @@ MOONPLAN_API bool moonplan_want_fail(moonplan_want *want, moonplan_text message)
  * COMMIT: store.failed; the job stops where it is and nothing more is called. */
 MOONPLAN_API bool moonplan_want_fail_with(moonplan_want *want, const moonplan_failure *failure);
 
-/* DECISION, RESULT: 64 hexadecimal digits and a NUL that are the same whenever
+/* OUTCOME: the effect did not happen, or may happen again. */
+MOONPLAN_API bool moonplan_want_retry(moonplan_want *want);
+/* OUTCOME, as a value: {"happened": true, "result": ...}, {"happened": false},
+ * or null: nobody can tell. False for any other value. */
+MOONPLAN_API bool moonplan_want_outcome(moonplan_want *want, moonplan_value outcome);
+/* RESULT: whether the job was cancelled meanwhile, by moonplan_job_cancel or,
+ * through the store, by another process (looked up at most four times a
+ * second). Whatever runs long asks, and fails with job.cancelled then. */
+MOONPLAN_API bool moonplan_want_cancelled(moonplan_want *want);
+
+/* DECISION, RESULT, OUTCOME: 64 hexadecimal digits and a NUL that are the same whenever
  * this step of this job is to be done with this input: BLAKE2b-256 over job id,
  * step id and the input's canonical text. Hand it to services that keep keys.
  * False for want of memory. */
@@ -944,9 +1038,13 @@ typedef struct moonplan_capability {
     const moonplan_text *missing; /* those of them that it did not: plan.power_missing */
     size_t missing_count;
     bool lua_values; /* numbers in the input must fit Lua's: plan.input_number, job.input_number */
+    moonplan_text digest; /* BLAKE2b-256 of the code behind it, 64 digits, for the record */
     void (*run)(void *data, moonplan_want *want);
     void *data;
     void (*release)(void *data); /* once nothing can call `run` any more; may be NULL */
+    /* Answers OUTCOME: did what this input and this token asked for happen?
+     * NULL: it cannot be told. */
+    void (*check)(void *data, moonplan_want *want);
 } moonplan_capability;
 
 /* Who answers DECISION. Returning without an answer is a malformed decision:
@@ -981,7 +1079,8 @@ typedef struct moonplan_engine_options {
     /* Versions that a plan may have; none: any, with a warning for others than 1.0. */
     const moonplan_text *plan_versions;
     size_t plan_versions_count;
-    /* Milliseconds since 1970-01-01T00:00:00Z; NULL: the system's clock. */
+    /* Milliseconds since 1970-01-01T00:00:00Z, held to the years 0000 to 9999; NULL: the system's
+     * clock. */
     int64_t (*now)(void *data);
     void *now_data;
     /* A new id of a job or event; false or no text: the engine makes one.
@@ -990,6 +1089,17 @@ typedef struct moonplan_engine_options {
     bool (*make_id)(void *data, char out[MOONPLAN_ID_SIZE]);
     void *make_id_data;
     size_t keep_jobs; /* ended jobs that the store in memory keeps; default 64 */
+    /* Steps of these risks run only with an approval ("Approvals", below), and
+     * are then put to the authorizer like any other. A job keeps what it was made
+     * with: its steps of these risks take an approval, and so does a step that
+     * has waited for one, whichever engine goes on with it. */
+    const moonplan_text *require_approval;
+    size_t require_approval_count;
+    const struct moonplan_public_key *approvers; /* whose approvals count */
+    size_t approver_count;
+    /* A resumed job does not begin steps again that only read, and were begun
+     * when it was interrupted: their outcome is unknown like any other's. */
+    bool keep_reads;
 } moonplan_engine_options;
 
 MOONPLAN_API void moonplan_engine_options_init(moonplan_engine_options *options);
@@ -1030,9 +1140,13 @@ typedef enum moonplan_status {
     MOONPLAN_PENDING,
     MOONPLAN_RUNNING,
     MOONPLAN_COMPLETED,
-    MOONPLAN_FAILED
+    MOONPLAN_FAILED,
+    MOONPLAN_CANCELLED,
+    MOONPLAN_OUTCOME_UNKNOWN,   /* waits: a step was begun, and nobody knows how it ended */
+    MOONPLAN_AWAITING_APPROVAL, /* waits: the next step may not run without one */
+    MOONPLAN_INTERRUPTED        /* in a store: whoever ran it is gone; it can be resumed */
 } moonplan_status;
-/* "created", "executing", "pending", ... */
+/* "created", "executing", "pending", ... "outcome_unknown", ... */
 MOONPLAN_API const char *moonplan_status_name(moonplan_status status);
 
 /* What happened in a job. Fields of its data that a type does not have are
@@ -1040,18 +1154,44 @@ MOONPLAN_API const char *moonplan_status_name(moonplan_status status);
  *
  *   job.created           goal
  *   execution.started
- *   capability.started    step_id, capability
- *   capability.completed  step_id, capability
+ *   capability.started    step_id, capability, digest (if the capability has one),
+ *                         version*, risk*, input_digest*
+ *   capability.completed  step_id, capability, result_digest*
  *   capability.denied     step_id, capability, risk, reason (if there was one)
  *   capability.failed     step_id, capability, error
+ *   capability.unknown    step_id, capability: begun, and no end is known
+ *   capability.resolved   step_id, capability, outcome ("completed", "failed",
+ *                         "retry"), reason ("check", "policy", "host": who said so)
+ *   approval.requested    step_id, capability, version, risk, input_digest
+ *   approval.granted      step_id, capability, approval
+ *   job.resumed
  *   job.completed         step_count
- *   job.failed            error */
+ *   job.failed            error
+ *   job.cancelled         error
+ *
+ * With a star: where the store is durable, or approvals are required. Then
+ * job.created has plan_digest and caller_digest as well, and approvals, the
+ * risks that take one, if there are any.
+ *
+ * What happened to a plugin belongs to no job: job_id is absent, and a
+ * subscriber's `job` is NULL. It is told, not stored.
+ *
+ *   plugin.loaded         name, version, file, digest, key (if it is signed),
+ *                         decision (shipped, pinned, signed, unsigned), isolation
+ *                         (state, process), reason (why its version will not be
+ *                         remembered); one event for each item of a file
+ *   plugin.refused        name, file, error; digest, if the file could be read */
 typedef struct moonplan_event {
     moonplan_text id, job_id, type;
     int64_t time; /* milliseconds since 1970-01-01T00:00:00Z */
     moonplan_text goal, step_id, capability, risk, reason;
     moonplan_failure error;
     size_t step_count;
+    moonplan_text version, outcome;
+    /* 64 hexadecimal digits each. */
+    moonplan_text plan_digest, caller_digest, input_digest, result_digest, approval, digest;
+    moonplan_value approvals; /* an array of strings; document NULL, or MOONPLAN_NONE: absent */
+    moonplan_text name, file, key, decision, isolation;
 } moonplan_event;
 
 /* The n-th of these types, from 0; NULL behind the last. */
@@ -1079,6 +1219,14 @@ typedef struct moonplan_run_options {
      * and capabilities. Absent: nobody in particular. */
     moonplan_text caller;
     moonplan_error_list **errors; /* as in moonplan_options */
+    /* The plan's idempotencyKey counts: a job that was made of the same plan for
+     * the same caller with this key is the answer, whatever became of it; with
+     * another plan or caller it is a refusal, store.conflict. */
+    bool deduplicate;
+    /* JSON texts of approvals; each is looked at when it comes, and refused for
+     * what is wrong with it (approval.*). */
+    const moonplan_text *approvals;
+    size_t approval_count;
 } moonplan_run_options;
 
 /* An admitted plan: what a run of it would do. Nothing has been called. */
@@ -1092,6 +1240,13 @@ MOONPLAN_API const moonplan_document *moonplan_step_plan_document(const moonplan
 /* Trimmed; "External execution plan" if the plan has none. */
 MOONPLAN_API moonplan_text moonplan_step_plan_goal(const moonplan_step_plan *plan);
 MOONPLAN_API size_t moonplan_step_plan_count(const moonplan_step_plan *plan);
+/* The admission digest, 64 hexadecimal digits and a NUL: BLAKE2b-256 (RFC 7693)
+ * over the canonical text of what was captured: an object of goal (as above),
+ * idempotencyKey and steps; of each step id, capability, capabilityVersion,
+ * input, reason and idempotencyKey; what is absent left out. Canonical: members
+ * sorted by the bytes of their names, no white space, shortest escapes, numbers
+ * by their exact value. False for want of memory. */
+MOONPLAN_API bool moonplan_step_plan_digest(const moonplan_step_plan *plan, char out[65]);
 
 #define MOONPLAN_NO_TIME INT64_MIN
 
@@ -1137,6 +1292,24 @@ MOONPLAN_API moonplan_job *moonplan_engine_run(moonplan_engine *engine, const ch
                                                moonplan_error *err);
 MOONPLAN_API void moonplan_job_free(moonplan_job *job);
 
+/* One of several plans to be run. */
+typedef struct moonplan_run {
+    moonplan_text plan;
+    const moonplan_run_options *options; /* NULL: none; may be shared if `errors` in it is NULL */
+    moonplan_job *job;                   /* comes out; NULL: refused, or the store failed */
+    moonplan_error error;                /* comes out: why there is no job, else MOONPLAN_OK */
+} moonplan_run;
+/* Run them all as moonplan_engine_run does; how many jobs came of it is returned.
+ * In a store on disk jobs share their commits, which is what a step waits for:
+ * up to 64 are under way, each with a step of its own, and what they want to have
+ * committed goes to the disk together, before any of these steps is begun and
+ * before anybody is told of a result. Steps run one after another in this thread;
+ * nothing is promised about the order of two jobs. What goes wrong with one plan,
+ * job or commit concerns that one alone. The price: when the machine stops, up to
+ * 64 jobs may have a step whose outcome is unknown, instead of one. */
+MOONPLAN_API size_t moonplan_engine_run_many(moonplan_engine *engine, moonplan_run *runs,
+                                             size_t count);
+
 /* Answer the last question, if nobody has, and return the next; NULL when there
  * is none, because the job has ended or has been stopped (moonplan_job_stopped).
  * NULL as well when called from inside a callback of the same job. */
@@ -1150,16 +1323,27 @@ MOONPLAN_API bool moonplan_job_stopped(const moonplan_job *job, moonplan_error *
 MOONPLAN_API moonplan_document *moonplan_engine_job_new(const moonplan_engine *engine,
                                                         const char *id, size_t length,
                                                         moonplan_error *err);
-/* All of them: an array of objects with id, status, goal, created and
- * completed; those that have ended in the order in which they did, then those
- * under way. */
+/* Which jobs; what is {NULL, 0}, or 0 as `most`, does not count. */
+typedef struct moonplan_job_filter {
+    moonplan_text status;     /* its name */
+    moonplan_text capability; /* of one of the steps */
+    moonplan_text goal;       /* a part of it; letters of ASCII in either case */
+    moonplan_text since;      /* created then or later: RFC 3339 as above, or its beginning */
+    size_t most;              /* this many, the latest ones */
+} moonplan_job_filter;
+
+/* Those (NULL: all): an array of objects with id, status, goal, created and
+ * completed. In memory: those that have ended in the order in which they did,
+ * then those that wait, then those under way. In SQLite: as they came. */
 MOONPLAN_API moonplan_document *moonplan_engine_jobs_new(const moonplan_engine *engine,
+                                                         const moonplan_job_filter *filter,
                                                          moonplan_error *err);
 
 MOONPLAN_API moonplan_text moonplan_job_id(const moonplan_job *job);
 MOONPLAN_API moonplan_status moonplan_job_status(const moonplan_job *job);
 MOONPLAN_API const moonplan_step_plan *moonplan_job_plan(const moonplan_job *job);
-/* The job's error, once it has failed. Its message may differ from its step's. */
+/* The job's error, once it has failed, was cancelled, or waits. A failed job's
+ * message may differ from its step's. */
 MOONPLAN_API bool moonplan_job_error(const moonplan_job *job, moonplan_failure *out);
 MOONPLAN_API size_t moonplan_job_step_count(const moonplan_job *job);
 MOONPLAN_API bool moonplan_job_step(const moonplan_job *job, moonplan_step *out, size_t n);
@@ -1170,13 +1354,190 @@ MOONPLAN_API bool moonplan_job_event(const moonplan_job *job, moonplan_event *ou
  * completed, or its only step has no result. */
 MOONPLAN_API moonplan_document *moonplan_job_result_new(const moonplan_job *job,
                                                         moonplan_error *err);
-/* The whole job: id, status, goal, result, error, idempotency_key, created,
+/* The whole job: id, status, goal, result, error, idempotency_key, digest (of
+ * its plan, where the store is durable or approvals are required), created,
  * started, completed, caller_subject, steps, events. Absent is what there is
  * not (yet); times are RFC 3339, UTC, with milliseconds; an error is an object
  * of code, message and, if there is one, detail; an event's data is an object
  * with the names of moonplan_event. */
 MOONPLAN_API moonplan_document *moonplan_job_document_new(const moonplan_job *job,
                                                           moonplan_error *err);
+
+/* -- Durable jobs --------------------------------------------------------------
+ * In a durable store a step is written down as begun before its capability is
+ * called, and its result before anybody is told. So:
+ *
+ *   a step marked completed is never begun again;
+ *   a step that was begun when the process died is told as one whose outcome is
+ *   unknown, and never repeated in silence;
+ *   what a run has reported as done survives a kill and a power cut.
+ *
+ * A job belongs to whoever runs it, by a lease that is renewed with every
+ * commit. One whose owner is gone (its process, on this machine; elsewhere, when
+ * the lease has run out) can be resumed by another. */
+
+enum {
+    MOONPLAN_STORE_EXISTING = 1, /* it has to be there */
+    MOONPLAN_STORE_READ_ONLY = 2 /* nothing is written; it has to be there */
+};
+
+/* Keep the jobs in a file, from now on; only before the first job. The file is
+ * made with mode 0600. It is written through libsqlite3, opened with the first
+ * use, which takes its own memory from the C library: WAL, synchronous FULL.
+ *
+ * Errors: store.open (no store, a link, another program's file, read-only, no
+ * libsqlite3; the log of a file that is gone lies where one would be made),
+ * store.version, store.corrupt, store.locked, store.full. A file that is refused
+ * is left as it was. Jobs end with these too: after a commit that failed, or
+ * when the file or its log has been moved, deleted, replaced or cut off
+ * (store.failed), nothing more is called. An empty file becomes a store as one
+ * that is not there does.
+ *
+ * A file that grows beyond RLIMIT_FSIZE is store.full where SIGXFSZ is ignored;
+ * the program ignores it, and the library leaves signals alone.
+ *
+ * With MOONPLAN_STORE_READ_ONLY a file without a log beside it that may not be
+ * written, or lies in a folder that may not, is read without locks: who can write
+ * it nevertheless should not while it is read. With a log it needs the log's
+ * index (-shm) too, which a process that has it open keeps. */
+MOONPLAN_API bool moonplan_engine_store_sqlite(moonplan_engine *engine, const char *path,
+                                               size_t length, unsigned flags, moonplan_error *err);
+
+/* Go on with a job that waits or was interrupted, as moonplan_engine_submit_new
+ * and moonplan_engine_run do: the plan is admitted again, completed steps keep
+ * their results. Of `options` the approvals count; the caller is the job's, and
+ * so is what takes an approval, besides what the engine asks one for. One that
+ * has been told to end does so now, and nothing is called.
+ * NULL, and the job is as it was: job.not_found, job.state (it has ended),
+ * store.locked (somebody runs it), job.capability_gone (a step that is yet to
+ * come would get another version), or what admission says. */
+MOONPLAN_API moonplan_job *moonplan_engine_resume_new(moonplan_engine *engine, const char *id,
+                                                      size_t length,
+                                                      const moonplan_run_options *options,
+                                                      moonplan_error *err);
+MOONPLAN_API moonplan_job *moonplan_engine_resume(moonplan_engine *engine, const char *id,
+                                                  size_t length,
+                                                  const moonplan_run_options *options,
+                                                  moonplan_error *err);
+
+typedef enum moonplan_resolution {
+    MOONPLAN_RESOLVE_COMPLETED = 1, /* it happened; `text` is the JSON text of the result, if any */
+    MOONPLAN_RESOLVE_FAILED,        /* it went wrong; `text` is the message, if any */
+    MOONPLAN_RESOLVE_RETRY          /* it did not happen, or may happen again */
+} moonplan_resolution;
+
+/* Say how a step ended whose outcome is unknown. The job can be resumed then
+ * (or has failed, is complete, or was cancelled before); nothing is called. A
+ * result has to be what the capability declares as its output, where it is
+ * registered here in the version that the step was begun with; of another nothing
+ * is known. Errors as in resuming, and job.output_type. */
+MOONPLAN_API bool moonplan_engine_resolve(moonplan_engine *engine, const char *id, size_t length,
+                                          moonplan_text step_id, moonplan_resolution resolution,
+                                          moonplan_text text, moonplan_error *err);
+
+/* The job ends before its next step; a capability that runs may ask
+ * (moonplan_want_cancelled). From a callback of the job, another thread or a
+ * signal handler. */
+MOONPLAN_API void moonplan_job_cancel(moonplan_job *job);
+/* The same for a job of the store, whoever runs it, and whoever goes on with it
+ * when that one dies first; one that nobody runs has ended when this returns. Errors:
+ * job.not_found, job.state, store.*. */
+MOONPLAN_API bool moonplan_engine_cancel(moonplan_engine *engine, const char *id, size_t length,
+                                         moonplan_error *err);
+
+/* -- Approvals -------------------------------------------------------------------
+ * An approval is a JSON object that somebody has signed:
+ *
+ *   kind          "approval"
+ *   api           1
+ *   step_id, capability, capability_version (absent where the capability has
+ *                 none), input_digest: one step with exactly this input, its
+ *                 references resolved; BLAKE2b-256 over the input's canonical
+ *                 text, of nothing for a step without input
+ *   plan_digest   the plan; without the four above: for all its steps
+ *   capability_versions   for all steps: what each is done with, an object of the
+ *                 versions by step id, null where the capability has none
+ *   caller        whom the job is run for, as it was given; null for nobody
+ *   created, expires   RFC 3339, UTC, milliseconds; good before `expires`
+ *   nonce         32 hexadecimal digits, so that no two are alike
+ *   key           the signing key's id, 16 digits as minisign prints it
+ *   signature     base64 of a bare signature, context "moonplan-approval-1",
+ *                 over the canonical text of the rest
+ *
+ * Everything there has to hold where it stands; nothing else may. An approval
+ * is good for one begin of its step, or of each step of its plan within one job,
+ * which is written down in one transaction with the beginning. That is once in
+ * each store: another store (a copy, or one in memory, which forgets with its
+ * engine) does not know, so that a plan that may run in one place alone says so
+ * in its input or caller. Its own digest, over that same text, is what events
+ * call `approval`. */
+
+/* An approval without key and signature, for one step that has no references, or
+ * with `step_id` {NULL, 0} for the whole plan. Version and existence are the
+ * registered capability's. `caller` as in moonplan_run_options; `expires` in
+ * milliseconds since 1970. */
+MOONPLAN_API moonplan_document *moonplan_approval_plan_new(moonplan_engine *engine,
+                                                           const moonplan_step_plan *plan,
+                                                           moonplan_text step_id,
+                                                           moonplan_text caller, int64_t expires,
+                                                           moonplan_error *err);
+/* The same for the step that a job of the store waits with. */
+MOONPLAN_API moonplan_document *moonplan_approval_job_new(moonplan_engine *engine, const char *id,
+                                                          size_t length, int64_t expires,
+                                                          moonplan_error *err);
+/* The approval, signed. */
+struct moonplan_secret_key;
+MOONPLAN_API moonplan_document *moonplan_approval_sign_new(const moonplan_document *approval,
+                                                           const struct moonplan_secret_key *key,
+                                                           const moonplan_options *options,
+                                                           moonplan_error *err);
+
+/* -- Audit -------------------------------------------------------------------------
+ * Every event of a durable store is a record, an object of `before`, the digest
+ * of the record before it in the store, `before_in_job`, that of the one before
+ * it in its job (64 zeros where there is none), `digest`, `event`, `position` in
+ * its job and `sequence` in the store, both from 1; in this order and without
+ * white space. Its digest is BLAKE2b-256 over this very text, the member
+ * `digest` left out. Events carry the digests of what the rows of jobs and steps
+ * say, so that a change of either shows. Not covered is what no event tells of:
+ *   who runs a job, and until when (its owner and deadline: a lease that would
+ *     end later than in an hour is none, but a shorter one can be made up, and
+ *     one that is taken away lets another process take the job over);
+ *   that somebody has asked to cancel a job that has not ended yet;
+ *   the message of a job that waits (its status and what it waits for are);
+ *   version, risk and input digest of a step that has not begun, or was denied;
+ *   which of several jobs of the same key a deduplicated plan is given, and
+ *     whether any (whose plan has another key is found);
+ *   another spelling of the same JSON value in a plan, caller or failure;
+ *   what the power kv keeps.
+ *
+ * Who can write the file can also write all of it anew, and what comes last can
+ * be cut off together with the note of where the chain ends: against that the
+ * head is signed. */
+
+/* The records of a job (id {NULL, 0}: of the store), in order, each with its
+ * `digest`, as JSON texts; false when the sink says so, or with an error. */
+typedef bool (*moonplan_record_sink)(void *data, moonplan_text record);
+MOONPLAN_API bool moonplan_engine_records(const moonplan_engine *engine, moonplan_text id,
+                                          moonplan_record_sink sink, void *data,
+                                          moonplan_error *err);
+
+/* Sign the head as it is now, over the canonical text of {"digest", "sequence",
+ * "time"}, context "moonplan-audit-1"; kept in the store. */
+MOONPLAN_API bool moonplan_engine_sign_head(moonplan_engine *engine,
+                                            const struct moonplan_secret_key *key,
+                                            moonplan_error *err);
+
+/* Check all of it: an object of jobs, records (counts), head (digest), signed (of
+ * the newest signature of `key`'s: sequence, time; absent without), sound, and
+ * faults: objects of job_id, sequence, what ("edited", "missing", "inserted",
+ * "moved", "row", "step", "cut", "signature", "file": tables and indexes
+ * disagree, or rows belong to nothing) and message, in order, as many as the
+ * limit errors. Where many were edited, "moved" may be called "edited". `key` may
+ * be NULL. NULL when it cannot be read at all. */
+MOONPLAN_API moonplan_document *moonplan_engine_verify_new(const moonplan_engine *engine,
+                                                           const struct moonplan_public_key *key,
+                                                           moonplan_error *err);
 
 /* -- Typed-data requests: ERC-8410 typed-data signature requests -------------
  * A document that asks for one EIP-712 signature. Parsing validates all that
@@ -1404,8 +1765,17 @@ MOONPLAN_API moonplan_document *moonplan_artifact_make(moonplan_kind kind, moonp
 typedef struct moonplan_root moonplan_root;
 
 enum {
-    MOONPLAN_ROOT_WRITE = 1,  /* files may be written as well */
-    MOONPLAN_ROOT_TRUSTED = 2 /* mount points may be crossed, files may have several names */
+    MOONPLAN_ROOT_WRITE = 1,   /* files may be written as well */
+    MOONPLAN_ROOT_TRUSTED = 2, /* mount points may be crossed, files may have several names */
+    /* For what is run rather than read. Refused are a folder, and a file in it, that others than
+     * root and the folder's owner can change, and one that they could put another one in the place
+     * of (a folder above it that is open to them, without the sticky bit). Of groups, the one with
+     * the number 0 counts as root, and the one with the owner's own number as the owner: by custom
+     * nobody else is in it. Listing shows what is neither file nor folder as a file, so that
+     * nothing is overlooked. */
+    MOONPLAN_ROOT_GUARDED = 4,
+    /* With the one before: they have to be root's, or of the user that this process acts as. */
+    MOONPLAN_ROOT_OWN = 8
 };
 
 /* The folder at `path` (relative to the current one, links followed): it stays
@@ -1434,6 +1804,94 @@ typedef bool (*moonplan_entry_sink)(void *data, moonplan_text name, bool folder)
 MOONPLAN_API bool moonplan_root_list(moonplan_root *root, moonplan_entry_sink sink, void *data,
                                      const char *path, size_t length, uint64_t most,
                                      moonplan_error *err);
+
+/* -- Keys and signatures -------------------------------------------------------
+ * Ed25519 (RFC 8032) keys and signatures in the formats of minisign: one kind of
+ * key for plugin manifests, approvals and the head of an audit trail. NAME.pub
+ * has the public half, NAME.key the secret one, with or without a password.
+ * Files are signed prehashed (BLAKE2b-512, algorithm "ED") and with a trusted
+ * comment; the older "Ed" is refused. Verifying refuses keys and signatures of
+ * small order, and a signature that is not reduced (S + L).
+ *
+ * Secrets are wiped before their memory goes back, and stand in no message.
+ * Errors: key.format, key.password, signature.format, signature.key (made by
+ * another key), signature.wrong; file.unavailable for files. */
+typedef struct moonplan_public_key {
+    uint8_t id[8];     /* minisign's key id; it says which key, and proves nothing */
+    uint8_t bytes[32]; /* RFC 8032, section 5.1.5 */
+} moonplan_public_key;
+
+typedef struct moonplan_secret_key moonplan_secret_key;
+
+#define MOONPLAN_SIGNATURE_SIZE 64
+/* 16 upper-case hexadecimal digits, as minisign prints a key id, and a NUL. */
+#define MOONPLAN_KEY_NAME_SIZE 17
+
+/* A new pair, from the system's random numbers. */
+MOONPLAN_API moonplan_secret_key *moonplan_secret_key_new(const moonplan_options *options,
+                                                          moonplan_error *err);
+MOONPLAN_API void moonplan_secret_key_free(moonplan_secret_key *key);
+MOONPLAN_API void moonplan_secret_key_public(const moonplan_secret_key *key,
+                                             moonplan_public_key *out);
+MOONPLAN_API void moonplan_key_name(const moonplan_public_key *key,
+                                    char out[MOONPLAN_KEY_NAME_SIZE]);
+
+/* The text of a file NAME.pub, or its second line alone. */
+MOONPLAN_API bool moonplan_public_key_parse(moonplan_public_key *out, const char *text,
+                                            size_t length, moonplan_error *err);
+/* The text of a file NAME.pub, in one piece; false when the sink returns so. */
+MOONPLAN_API bool moonplan_public_key_write(const moonplan_public_key *key, moonplan_sink sink,
+                                            void *sink_data);
+/* The same from a file; a link is followed here, for what is public. */
+MOONPLAN_API bool moonplan_public_key_load(moonplan_public_key *out, const char *path,
+                                           size_t length, moonplan_error *err);
+
+/* The text of a file NAME.key. With a password it is unlocked by scrypt, which
+ * takes the time and memory that the file asks for, at most 1 GiB. `password`
+ * {NULL, 0}: none; a key that wants one is refused with key.password then. */
+MOONPLAN_API moonplan_secret_key *moonplan_secret_key_parse(const char *text, size_t length,
+                                                            moonplan_text password,
+                                                            const moonplan_options *options,
+                                                            moonplan_error *err);
+/* The same from a file: a regular one that nobody but its owner may read or
+ * write; the last name of the path may not be a link. */
+MOONPLAN_API moonplan_secret_key *moonplan_secret_key_load(const char *path, size_t length,
+                                                           moonplan_text password,
+                                                           const moonplan_options *options,
+                                                           moonplan_error *err);
+/* Write PATH.pub and PATH.key, the latter with mode 0600 and locked with the
+ * password unless that is {NULL, 0}. Neither file may exist; when the second
+ * cannot be made, the first is taken away again. */
+MOONPLAN_API bool moonplan_secret_key_save(const moonplan_secret_key *key, const char *path,
+                                           size_t length, moonplan_text password,
+                                           moonplan_error *err);
+
+/* Sign a file's bytes: the text of NAME.minisig, in one piece. The comment is
+ * one line of at most 1024 bytes, and is signed too. */
+MOONPLAN_API bool moonplan_sign(const moonplan_secret_key *key, moonplan_sink sink, void *sink_data,
+                                const void *bytes, size_t length, moonplan_text comment,
+                                moonplan_error *err);
+/* `signature` is the text of NAME.minisig. `comment` (NULL: not wanted) points
+ * into it afterwards, at the trusted comment. */
+MOONPLAN_API bool moonplan_verify(const moonplan_public_key *key, moonplan_text *comment,
+                                  const void *bytes, size_t length, const char *signature,
+                                  size_t signature_length, moonplan_error *err);
+/* Which key such a signature says that it was made by; to look that key up. */
+MOONPLAN_API bool moonplan_signature_key(uint8_t id[8], const char *signature,
+                                         size_t signature_length, moonplan_error *err);
+
+/* A bare signature of a message: Ed25519ph (RFC 8032, section 5.1) over
+ * `context`, a NUL and the bytes. The context ends with a NUL and keeps what was
+ * signed for one purpose from being taken for another: "moonplan-approval-1". No
+ * signature of a file is ever one of a message. */
+MOONPLAN_API void moonplan_sign_message(const moonplan_secret_key *key,
+                                        uint8_t out[MOONPLAN_SIGNATURE_SIZE], const char *context,
+                                        const void *bytes, size_t length);
+/* Errors: signature.wrong, key.format (a key of small order). */
+MOONPLAN_API bool moonplan_verify_message(const moonplan_public_key *key,
+                                          const uint8_t signature[MOONPLAN_SIGNATURE_SIZE],
+                                          const char *context, const void *bytes, size_t length,
+                                          moonplan_error *err);
 
 /* -- Fetching ------------------------------------------------------------------
  * The answers to what an artifact wants. https: as ERC-8410 has it, section
@@ -1480,6 +1938,84 @@ MOONPLAN_API void moonplan_fetcher_free(moonplan_fetcher *fetcher);
  * may be used by several threads at once, each with its artifact. */
 MOONPLAN_API bool moonplan_artifact_fetch(moonplan_artifact *artifact, moonplan_fetcher *fetcher,
                                           moonplan_error *err);
+
+/* -- HTTP ----------------------------------------------------------------------
+ * A client for what is not known beforehand: the powers `http` and `rpc` stand
+ * on it. What "Fetching" says of https holds here: addresses are judged and
+ * pinned, certificates verify, and there is no redirect, proxy, cookie, stored
+ * credential or kept connection; no request is ever sent twice. On top of that
+ * only what was listed is reached, and a host may list loopback addresses.
+ *
+ * Errors: http.url, http.origin, http.method, http.header (nothing was looked
+ * up), http.address, http.unavailable (nothing was sent), http.interrupted (the
+ * request may have arrived), limit (the request, or the response: then the
+ * request has arrived). No message holds a byte of a response. */
+typedef struct moonplan_http moonplan_http;
+
+enum {
+    MOONPLAN_HTTP_GET = 1,
+    MOONPLAN_HTTP_HEAD = 2,
+    MOONPLAN_HTTP_POST = 4,
+    MOONPLAN_HTTP_PUT = 8,
+    MOONPLAN_HTTP_PATCH = 16,
+    MOONPLAN_HTTP_DELETE = 32
+};
+
+/* The method of a name in upper case; 0 if there is none. */
+MOONPLAN_API unsigned moonplan_http_method(moonplan_text name);
+
+typedef struct moonplan_http_options {
+    /* What may be reached, each one of
+     *   api.example.com               https at port 443, any path
+     *   https://api.example.com:8443  that port, any path
+     *   https://api.example.com/v1    this URL alone
+     *   http://127.0.0.1:8545         http, and https, to a loopback address as it
+     *                                 is written, or to localhost
+     * A name other than localhost must have public unicast addresses only. */
+    const moonplan_text *origins;
+    size_t origin_count;
+    unsigned methods;        /* or-ed; 0: GET and HEAD */
+    uint64_t request_bytes;  /* most bytes of a request's body; 0: 1 MiB */
+    uint64_t response_bytes; /* most bytes of a response's body, decoded; 0: 8 MiB */
+    moonplan_text ca_file;   /* as in moonplan_fetch_options */
+    moonplan_resolver resolver;
+    void *resolver_data;
+} moonplan_http_options;
+
+/* Of the limits in `options`, fetches and fetch_ms count: so many requests at a
+ * time, each of them so long. Errors: option (an origin of another form). */
+MOONPLAN_API moonplan_http *moonplan_http_new(const moonplan_http_options *http,
+                                              const moonplan_options *options, moonplan_error *err);
+MOONPLAN_API void moonplan_http_free(moonplan_http *http);
+
+typedef struct moonplan_http_header {
+    moonplan_text name, value; /* RFC 9110, section 5 */
+} moonplan_http_header;
+
+typedef struct moonplan_http_request {
+    unsigned method;
+    moonplan_text url; /* RFC 3986, an ASCII host, no user information, no fragment */
+    /* Those that frame the message, name the host, or carry cookies are the
+     * client's own. */
+    const moonplan_http_header *headers;
+    size_t header_count;
+    moonplan_text body;  /* for POST, PUT and PATCH; {NULL, 0}: none */
+    uint64_t timeout_ms; /* less than the limit fetch_ms; 0: that */
+} moonplan_http_request;
+
+/* Ask, and wait for the whole answer, whatever its status. A client may be used
+ * by several threads at once. */
+typedef struct moonplan_http_response moonplan_http_response;
+MOONPLAN_API moonplan_http_response *
+moonplan_http_response_new(moonplan_http *http, const moonplan_http_request *request,
+                           moonplan_error *err);
+MOONPLAN_API void moonplan_http_response_free(moonplan_http_response *response);
+MOONPLAN_API unsigned moonplan_http_response_status(const moonplan_http_response *response);
+/* Decoded, and so without what its headers say of encoding and length. */
+MOONPLAN_API moonplan_text moonplan_http_response_body(const moonplan_http_response *response);
+/* The n-th header as it came, from 0, its name in lower case; false behind the last. */
+MOONPLAN_API bool moonplan_http_response_header(const moonplan_http_response *response,
+                                                moonplan_http_header *out, size_t n);
 
 #ifdef __cplusplus
 }

@@ -992,8 +992,14 @@ static bool everything(const moonplan_options *options, moonplan_error *err) {
         moonplan_abi_source source = {.abi = abi, .origin = text_of("x")};
         moonplan_document *reason =
             back ? moonplan_revert_decode(raw.bytes, raw.length, &source, 1, options, err) : NULL;
-        fine = reason != NULL;
+        bytes noted = unhex("4e487b71" W("11") "00"); /* a panic with a byte behind it */
+        moonplan_document *panic =
+            reason ? moonplan_revert_decode(noted.bytes, noted.length, NULL, 0, options, err)
+                   : NULL;
+        fine = panic != NULL;
+        moonplan_document_free(panic);
         moonplan_document_free(reason);
+        free(noted.bytes);
         moonplan_document_free(back);
         moonplan_abi_data_free(data);
         free(raw.bytes);

@@ -91,7 +91,8 @@ static void fail_each(const input *in, bool accepted) {
     outcome whole = read_once(in, &count, 0, false);
     CHECK(whole.accepted == accepted);
     size_t calls = count.calls;
-    CHECK(calls > 0);
+    /* The digest of a small plan takes none of the host's memory. */
+    CHECK(calls > 0 || (in->door == DOOR_DIGEST && accepted));
     for (int on = 0; on < 2; on++) {
         for (size_t n = 1; n <= calls; n++) {
             outcome out = read_once(in, &count, n, on);

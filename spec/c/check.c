@@ -36,6 +36,10 @@ void check_skip(const char *why) {
     printf("# skipped: %s\n", why);
 }
 
+size_t check_failures(void) {
+    return failed;
+}
+
 int check_end(void) {
     printf("1..%zu\n", tests);
     if (failed) printf("# %zu checks failed in %zu tests\n", failed, tests_failed);

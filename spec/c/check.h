@@ -16,6 +16,8 @@ bool check_text(const char *expected, moonplan_text text, const char *file, int 
 void check_run(const char *name, void (*test)(void));
 /* A line that says why a test does not apply here. */
 void check_skip(const char *why);
+/* Checks that have failed so far; for a process of one's own. */
+size_t check_failures(void);
 int check_end(void);
 
 /* A moonplan_alloc whose data is a `counter`: it keeps every block apart with its true size, checks

@@ -146,7 +146,7 @@ static bool live(const moonplan_options *common, world *w) {
     }
     if (fine) {
         moonplan_document *list = moonplan_engine_list_new(engine, &err);
-        moonplan_document *jobs = moonplan_engine_jobs_new(engine, &err);
+        moonplan_document *jobs = moonplan_engine_jobs_new(engine, NULL, &err);
         fine = list && jobs && moonplan_engine_unregister(engine, "x", 1);
         moonplan_document_free(list);
         moonplan_document_free(jobs);

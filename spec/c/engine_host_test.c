@@ -358,7 +358,7 @@ static void the_store_in_memory_keeps_as_many_as_it_was_told(void) {
         const char *plan = PLAN(STEP("a", "echo", ""));
         for (int i = 0; i < 3; i++) moonplan_job_free(run(engine, plan)); /* id-1, id-7, id-13 */
         moonplan_job *waiting = moonplan_engine_submit_new(engine, plan, strlen(plan), NULL, &err);
-        moonplan_document *list = moonplan_engine_jobs_new(engine, &err);
+        moonplan_document *list = moonplan_engine_jobs_new(engine, NULL, &err);
         moonplan_value root = moonplan_document_root(list);
         CHECK(moonplan_value_count(root) == keep + 1);
         static const char *const kept[] = {"id-7", "id-13"};
@@ -376,7 +376,7 @@ static void the_store_in_memory_keeps_as_many_as_it_was_told(void) {
         moonplan_document_free(found);
         CHECK(!moonplan_engine_job_new(engine, "id-1", 4, &err) && err.code == MOONPLAN_OK);
         moonplan_job_free(waiting);
-        list = moonplan_engine_jobs_new(engine, &err);
+        list = moonplan_engine_jobs_new(engine, NULL, &err);
         CHECK(moonplan_value_count(moonplan_document_root(list)) == keep);
         moonplan_document_free(list);
         moonplan_engine_free(engine);
@@ -487,13 +487,14 @@ static bool write_out(void *data, moonplan_error *err) {
     return false;
 }
 
-static bool disk_submit(void *data, moonplan_job *job, moonplan_error *err) {
+static bool disk_submit(void *data, moonplan_job *job, mpl_twin *twin, moonplan_error *err) {
+    CHECK(twin == NULL);
     ((disk *)data)->events = moonplan_job_event_count(job);
     note("submit", (moonplan_text){NULL, 0});
     return write_out(data, err);
 }
 
-static bool disk_checkpoint(void *data, moonplan_job *job, const mpl_change *change,
+static bool disk_checkpoint(void *data, moonplan_job *job, mpl_change *change,
                             moonplan_error *err) {
     disk *d = data;
     CHECK(change->first_event == d->events);
@@ -504,8 +505,7 @@ static bool disk_checkpoint(void *data, moonplan_job *job, const mpl_change *cha
     return write_out(data, err);
 }
 
-static bool disk_finish(void *data, moonplan_job *job, const mpl_change *change,
-                        moonplan_error *err) {
+static bool disk_finish(void *data, moonplan_job *job, mpl_change *change, moonplan_error *err) {
     CHECK(moonplan_job_status(job) != MOONPLAN_EXECUTING);
     note("end", (moonplan_text){NULL, 0});
     return disk_checkpoint(data, job, change, err);
@@ -615,6 +615,45 @@ static void a_family_is_replaced_as_a_whole(void) {
     CHECK(old_releases == 2 && new_releases == 2);
 }
 
+static void notes_digest(void *data, const moonplan_job *job, const moonplan_event *event) {
+    (void)data;
+    (void)job;
+    note(":", event->digest.bytes ? event->digest : text_of("none"));
+}
+
+/* Of the code behind a capability: it stands in the record of what was started. */
+static void what_is_started_has_its_digest(void) {
+    static const char digest[] = "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8";
+    moonplan_error err;
+    moonplan_engine *engine = engine_with(NULL);
+    moonplan_capability one = capability("one", echo, NULL);
+    static const char *const wrong[] = {
+        "", "0e", "0E5751C026E543B2E8AB2EB06099DAA1D1E5DF47778F7787FAAB45CDF12FE3A8",
+        "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a80"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        one.digest = text_of(wrong[i]);
+        CHECK(!moonplan_engine_register(engine, &one, 1, &err));
+        CHECK(err.code == MOONPLAN_PLUGIN_MANIFEST && strcmp(err.at, "/0/digest") == 0);
+    }
+    one.digest = text_of(digest);
+    CHECK(moonplan_engine_register(engine, &one, 1, &err));
+    moonplan_subscriber subscriber = {.notify = notes_digest};
+    CHECK(moonplan_engine_subscribe(engine, "capability.started", 18, &subscriber) != 0);
+    trace[0] = 0;
+    static const char plan[] =
+        "{\"version\":\"1.0\",\"steps\":[{\"id\":\"a\",\"capability\":\"one\"},"
+        "{\"id\":\"b\",\"capability\":\"echo\"}]}";
+    moonplan_job *job = moonplan_engine_run(engine, plan, sizeof plan - 1, NULL, &err);
+    if (!CHECK(job != NULL)) return;
+    traced(":0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8 call:a :none call:b");
+    moonplan_document *document = moonplan_job_document_new(job, &err);
+    CHECK_TEXT(digest,
+               moonplan_value_string(moonplan_document_at(document, "/events/2/data/digest", 21)));
+    moonplan_document_free(document);
+    moonplan_job_free(job);
+    moonplan_engine_free(engine);
+}
+
 int main(void) {
     RUN(callbacks_can_do_what_they_like);
     RUN(subscribers_come_and_go_while_they_are_told);
@@ -628,5 +667,6 @@ int main(void) {
     RUN(captured_plans_are_refused_without_offsets);
     RUN(nothing_is_called_or_told_before_it_is_written_down);
     RUN(a_family_is_replaced_as_a_whole);
+    RUN(what_is_started_has_its_digest);
     return check_end();
 }

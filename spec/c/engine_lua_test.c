@@ -27,7 +27,7 @@ static void put(const char *name, const char *text) {
 static void lay_out(void) {
     char path[128];
     if (!CHECK(mkdtemp(folder) != NULL)) exit(1);
-    snprintf(path, sizeof path, "mkdir %s/d", folder);
+    snprintf(path, sizeof path, "mkdir %s/d %s/powers", folder, folder);
     CHECK(system(path) == 0);
     put("p.lua",
         "return { kind = 'capability', api = 1, name = 'p.echo', version = '1', risk = 'read',\n"
@@ -42,6 +42,29 @@ static void lay_out(void) {
         "    return nil, text and { message = h .. text, code = 'c' } or err end } }\n");
     put("d/h.lua", "return 'helped '");
     put("d/n.txt", "two words");
+    put("powers/w.lua",
+        "return { kind = 'capability', api = 1, name = 'w', version = '1', risk = 'write',\n"
+        "  summary = 's', needs = { 'kv', 'random', 'secret:t', 'http', 'rpc:m' },\n"
+        "  examples = { { given = { kv = { k = 1 }, random = 1, secret = { t = 'hunter22' },\n"
+        "    http = { { request = { url = 'https://a.example/' }, response = { headers = { a = 'b' "
+        "}, body = 'c' } } },\n"
+        "    rpc = { m = { { method = 'x', params = { 1 }, result = { 2 } } } } },\n"
+        "    output = { '[secret:t]', 'c', 2 }, after = { kv = { k = { 2 } } } } },\n"
+        "  run = function(input, ctx)\n"
+        "    local t = assert(ctx.secret.get 't')\n"
+        "    ctx.log.info(t, { t, [2] = { t = 1 } })\n"
+        "    assert(#assert(ctx.random.bytes(9)) == 9 and assert(ctx.random.integer(1, 2)) < 3)\n"
+        "    local before, err = ctx.kv.get 'k'\n"
+        "    if err then return nil, err end\n"
+        "    assert(ctx.kv.set('k', { (before or 1) + 1 }))\n"
+        "    assert(ctx.kv.set('l', t)) assert(assert(ctx.kv.list())[1] == 'k') "
+        "assert(ctx.kv.set('l'))\n"
+        "    local response, why = ctx.http.request { url = 'https://a.example/', headers = { x = "
+        "'y' } }\n"
+        "    local result, other = ctx.rpc.call('m', 'x', { 1 })\n"
+        "    if not response and why.code ~= 'http.origin' then return nil, why end\n"
+        "    if not result and other.code ~= 'rpc.unavailable' then return nil, other end\n"
+        "    return { t, response and response.body, result and result[1] } end }\n");
 }
 
 static void clean_up(void) {
@@ -52,12 +75,17 @@ static void clean_up(void) {
 
 /* -- A host's state ----------------------------------------------------------*/
 
+/* Of the plugins in `work`. */
+static const char *isolation = "process";
+
 static lua_State *new_state(void) {
     lua_State *L = luaL_newstate();
     luaL_openlibs(L);
     luaL_requiref(L, "moonplan", luaopen_moonplan, 1);
     lua_pushstring(L, folder);
     lua_setglobal(L, "folder");
+    lua_pushstring(L, isolation);
+    lua_setglobal(L, "isolation");
     lua_settop(L, 0);
     return L;
 }
@@ -72,6 +100,7 @@ static bool run(lua_State *L, const char *chunk) {
 static const char work[] =
     "local grants = { fs = folder .. '/d' }\n"
     "local engine = assert(moonplan.engine { plugins = folder, shipped = false, grants = grants,\n"
+    "  isolation = isolation,\n"
     "  limits = { call_ms = 10000 }, authorizer = function() return { decision = 'allow' } end })\n"
     "local seen = 0\n"
     "engine:on('*', function() seen = seen + 1 error('x') end)\n"
@@ -83,7 +112,7 @@ static const char work[] =
     "  { id = 'b', capability = 'host', input = { { ['$ref'] = 'steps.a.result.x' } } },\n"
     "  { id = 'c', capability = 'd.fail' } } })\n"
     "assert(job.error.message == 'helped two words' and job.error.detail.code == 'd.c')\n"
-    "assert(job.steps[2].result[1][1] == 1 and seen == 10)\n"
+    "assert(job.steps[2].result[1][1] == 1 and seen == 12)\n"
     "assert(not engine:run '{\"steps\":[{\"id\":\"a\",\"capability\":\"x\"}]}')\n"
     "for want in engine:drive { steps = { { id = 'a', capability = 'host' } } } do\n"
     "  if want.kind == 'result' then want:fail('no') end\n"
@@ -120,8 +149,9 @@ static void a_host_stays_as_it_is(void) {
     lua_atpanic(L, panic);
     lua_setwarnf(L, warn, &warnings);
     lua_sethook(L, hook, LUA_MASKCOUNT, 1000);
-    for (int i = 0; i < 50; i++)
+    for (int i = 0; i < 60; i++) { /* a thousand calls, of plugins, functions and listeners */
         if (!run(L, work)) break;
+    }
     CHECK(lua_gethook(L) == hook && lua_gethookmask(L) == LUA_MASKCOUNT);
     CHECK(lua_gethookcount(L) == 1000 && hook_calls > 0);
     CHECK(lua_gc(L, LUA_GCGEN, 0, 0) == LUA_GCGEN); /* the mode that it was in */
@@ -281,6 +311,9 @@ static bool is_memory(const char *said) {
 
 static int open_module(lua_State *L) {
     luaL_requiref(L, "_G", luaopen_base, 1);
+    luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 1);
+    luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 1);
+    luaL_requiref(L, LUA_MATHLIBNAME, luaopen_math, 1);
     luaL_requiref(L, "moonplan", luaopen_moonplan, 0);
     return 1;
 }
@@ -385,6 +418,74 @@ static void running_a_plugin(void) {
               "if not outcomes[1].ok then return outcomes[1].message end");
 }
 
+/* http and rpc come as far as they may without a network. */
+static void using_powers(void) {
+    fail_each("local e = engine { plugins = folder .. '/powers', isolation = 'state', allow = { "
+              "'write' },\n"
+              "  grants = { kv = true, random = true, ['secret:t'] = { value = 'hunter22' },\n"
+              "    http = { 'b.example' }, ['rpc:m'] = 'http://127.0.0.1:1/' } }\n"
+              "local seen\n"
+              "e:on('log', function(entry) seen = entry.message .. entry.data[1] end)\n"
+              "local job = done(check(e:run { steps = { { id = 'a', capability = 'w' } } }))\n"
+              "if job.error then return job.error.message end\n"
+              "if job.result[1] ~= '[secret:t]' then return 'wrong' end\n"
+              "if seen and seen ~= '[secret:t][secret:t]' then return 'leak' end");
+}
+
+static void playing_powers(void) {
+    fail_each("local e = engine { plugins = folder .. '/powers', isolation = 'state' }\n"
+              "local outcomes = check(e:test 'w')\n"
+              "if not outcomes[1].ok then return outcomes[1].message end");
+}
+
+static void building(void) {
+    char path[128];
+    snprintf(path, sizeof path, "mkdir %s/b", folder);
+    CHECK(system(path) == 0);
+    put("b/b.lua",
+        "return { { kind = 'builder', api = 1, name = 'b.call', version = '1', summary = 's',\n"
+        "  builds = 'call_plan', params = { chain = { type = 'chain', required = true },\n"
+        "    sender = { type = 'address', required = true }, x = { type = 'amount' },\n"
+        "    l = { type = 'array', items = { type = 'bytes' } } },\n"
+        "  examples = { { params = { chain = 0 },\n"
+        "    error = '\"b.call\" requires the parameter \"sender\"' },\n"
+        "    { params = { chain = 1, sender = '0x1111111111111111111111111111111111111111', x = "
+        "1,\n"
+        "      l = { '0xAB' } }, plan = { schema_version = '1' } } },\n"
+        "  build = function(p, plan) plan:require 'atomic_batch'\n"
+        "    plan:call { to = p.sender, value = p.x, data = p.l[1], revert = { 'error E(uint8 a)' "
+        "} "
+        "} end },\n"
+        "  { kind = 'builder', api = 1, name = 'b.step', version = '1', summary = 's',\n"
+        "  builds = 'step_plan', uses = { 'echo' }, params = {}, build = function(p, plan)\n"
+        "    local a = plan:step('a', 'echo', { x = 1 }) plan:step('b', 'echo', { x = a.x }) end "
+        "},\n"
+        "  { kind = 'authorizer', api = 1, name = 'b.judge', version = '1', summary = 's',\n"
+        "  decide = function(request) return { decision = 'deny', reason = request.step_id } end } "
+        "}\n");
+    fail_each("local e = engine { plugins = folder .. '/b', isolation = 'state' }\n"
+              "local text, digest = e:build('b.call', { chain = 1,\n"
+              "  sender = '0x1111111111111111111111111111111111111111', x = '1 ether', l = { "
+              "'0xAB' } })\n"
+              "check(text, digest)\n"
+              "if check(m.digest(text)) ~= digest then return 'wrong' end\n"
+              "local none, err = e:build('b.call', '{\"chain\":0,\"y\":1}')\n"
+              "if err.code == 'memory' then return 'memory' end\n"
+              "if #err.errors ~= 3 then return 'wrong' end\n"
+              "local outcomes = check(e:test 'b.call')\n"
+              "if outcomes[2].message == 'out of memory' then return 'memory' end\n"
+              "if not outcomes[1].ok or outcomes[2].ok then return outcomes[1].message end\n"
+              "if #check(e:list 'builder') ~= 2 then return 'wrong' end");
+    fail_each("local e = engine { plugins = folder .. '/b', isolation = 'state', authorizer = "
+              "'b.judge' }\n"
+              "check(e:capability { name = 'echo', version = '1', risk = 'read',\n"
+              "  output = { x = { type = 'number' } }, run = function(input) return input end })\n"
+              "local job = check(e:run(check(e:build('b.step'))))\n"
+              "local said = job.error.message\n"
+              "if said == 'out of memory' then return 'memory' end\n"
+              "if job.error.code ~= 'job.denied' or said ~= 'a' then return said end");
+}
+
 static void refusing(void) {
     fail_each(
         "local e = engine {}\n"
@@ -418,18 +519,127 @@ static void driving(void) {
         "job.error.message end");
 }
 
+static void sending(void) {
+    put("out.lua",
+        "local hash = '0x' .. ('ab'):rep(32)\n"
+        "return { kind = 'executor', api = 1, name = 'out', version = '1', summary = 's',\n"
+        "  submits = 'call', implements = { 'x' },\n"
+        "  prepare = function() return {} end,\n"
+        "  simulate = function(q) return { outcome = q.alone and 'passed' or "
+        "'unavailable' } end,\n"
+        "  estimate = function() return { outcome = 'passed', request = { gas = '0x1' } } "
+        "end,\n"
+        "  submit = function() return { state = 'sent', id = hash } end,\n"
+        "  outcome = function() return { state = 'reverted', data = '0x01020304',\n"
+        "    receipts = { { transaction_hash = hash, block_hash = hash, gas_used = '0x1',\n"
+        "      block_number = '0x1', status = '0x0' } } } end }\n");
+    fail_each(
+        "local e = engine { plugins = folder, isolation = 'state' }\n"
+        "local a, b = '0x' .. ('11'):rep(20), '0x' .. ('22'):rep(20)\n"
+        "local plan = check(m.json.encode { schema_version = '1', chain_id = '1',\n"
+        "  caip2_chain_id = 'eip155:1', sender = a, required_capabilities = { 'x' },\n"
+        "  ordered_steps = { { step = 1, kind = 'execution', transaction = { chain_id = '1',\n"
+        "    from = a, to = b, data = '0x', value = '1' } } } })\n"
+        "local told = 0\n"
+        "local o, err = e:send(plan, { executor = 'out', confirm = function() return true end,\n"
+        "  record = function() told = told + 1 return true end })\n"
+        "if not o then return err.code end\n"
+        "if o.error.code ~= 'send.execution_reverted' then return o.error.message end\n"
+        "if o.unrecorded then return 'memory' end\n"
+        "if told ~= 5 then return 'wrong' end\n"
+        "local revert = o.steps[1].revert\n"
+        "if revert.selector ~= '0x01020304' then return revert.text end");
+}
+
+static void keys(void) {
+    fail_each("local key = check(m.keys.new())\n"
+              "local signature = check(key:sign('bytes', 'comment'))\n"
+              "local public = check(m.keys.parse(key.public.text))\n"
+              "if check(public:verify('bytes', signature)) ~= 'comment' then return 'wrong' end\n"
+              "local fine, err = public:verify('other', signature)\n"
+              "if err.code == 'memory' then return 'memory' end\n"
+              "if fine or err.code ~= 'signature.wrong' then return 'wrong' end\n"
+              "local digits = key:sign_message('purpose', 'bytes')\n"
+              "check(public:verify_message('purpose', 'bytes', digits))\n"
+              "if tostring(key) == tostring(public) then return 'wrong' end");
+}
+
+/* A folder of its own, signed; and a trust store that cannot write down what it has seen, so that
+ * it tries each time. */
+static void trusting(void) {
+    lua_State *L = new_state();
+    char command[256];
+    snprintf(command, sizeof command,
+             "mkdir -p %s/signed/f %s/keys/seen.json/x && cp %s/p.lua %s/signed", folder, folder,
+             folder, folder);
+    CHECK(system(command) == 0);
+    put("signed/f/init.lua", "local h = plugin.import 'h'\n"
+                             "return { kind = 'capability', api = 1, name = 'f', version = '1',\n"
+                             "  risk = 'read', summary = 's', run = function() return h end }\n");
+    put("signed/f/h.lua", "return 'helped'");
+    CHECK(run(L,
+              "local key = assert(moonplan.keys.new())\n"
+              "assert(key:save(folder .. '/keys/alice'))\n"
+              "local e = assert(moonplan.engine { plugins = folder .. '/signed', shipped = false,\n"
+              "  isolation = 'state' })\n"
+              "assert(e:sign_plugins(key))"));
+    lua_close(L);
+    put("keys/trust.json", "{\"keys\":{\"alice\":{\"signs\":[\"p\",\"f\"],\"isolation\":\"state\","
+                           "\"expires\":\"2999-01-01T00:00:00Z\"}},\"pins\":[]}");
+    /* What a file that cannot be imported says is a message of Lua's. */
+    static const char soft[] =
+        "local function soft(value, err)\n"
+        "  if not value then error(err.message:find 'memory' and 'memory' or err.code, 0) end\n"
+        "  return value\n"
+        "end\n";
+    char chunk[2048];
+    snprintf(chunk, sizeof chunk,
+             "%slocal e = engine { plugins = folder .. '/signed', trust = folder .. '/keys' }\n"
+             "local told = 0\n"
+             "check(e:on('plugin.loaded', function() told = told + 1 end))\n"
+             "local rows = check(e:verify_plugins())\n"
+             "if #rows[1].files ~= 3 or rows[1].signer ~= 'alice' then return 'wrong' end\n"
+             "local job = done(soft(e:run(\n"
+             "  '{\"steps\":[{\"id\":\"a\",\"capability\":\"f\"}]}')))\n"
+             "if job.result ~= 'helped' then return job.error.message end\n"
+             "soft(e:reload())\n"
+             "if soft(e:describe('f')).decision ~= 'signed' then return 'wrong' end",
+             soft);
+    fail_each(chunk);
+    snprintf(chunk, sizeof chunk,
+             "%slocal e = engine { plugins = folder .. '/signed', isolation = 'state' }\n"
+             "local key = check(m.keys.secret(folder .. '/keys/alice.key'))\n"
+             "soft(e:sign_plugins(key))",
+             soft);
+    fail_each(chunk);
+}
+
+static void a_host_stays_as_it_is_with_plugins_in_its_process(void) {
+    isolation = "state";
+    a_host_stays_as_it_is();
+    states_in_threads_do_not_meet();
+    isolation = "process";
+}
+
 int main(void) {
     lay_out();
     RUN(a_host_stays_as_it_is);
     RUN(globals_stay_as_they_are);
     RUN(objects_end_in_any_order);
     RUN(states_in_threads_do_not_meet);
+    RUN(a_host_stays_as_it_is_with_plugins_in_its_process);
     RUN(opening_an_engine);
     RUN(loading_a_plugin);
     RUN(running_a_table);
     RUN(running_a_plugin);
+    RUN(using_powers);
+    RUN(playing_powers);
+    RUN(building);
     RUN(refusing);
     RUN(driving);
+    RUN(sending);
+    RUN(keys);
+    RUN(trusting);
     clean_up();
     return check_end();
 }

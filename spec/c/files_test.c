@@ -266,6 +266,98 @@ static void writing_replaces_whole_files(void) {
     moonplan_root_free(root);
 }
 
+/* What is run: nobody else may be able to change it, or put something in its place. */
+static void guarded_roots_are_closed_to_others(void) {
+    moonplan_error err;
+    taken t;
+    CHECK(mkdir("outer", 0755) == 0 && mkdir("outer/run", 0755) == 0 &&
+          mkdir("outer/run/sub", 0755) == 0 && mkdir("outer/run/sub/deep", 0755) == 0);
+    put("outer/run/file", "content");
+    put("outer/run/sub/deep/file", "content");
+    CHECK(symlink("file", "outer/run/link") == 0);
+    const unsigned flags = MOONPLAN_ROOT_GUARDED | MOONPLAN_ROOT_TRUSTED;
+    const struct {
+        const char *name;
+        mode_t mode;
+        bool opens, reads;
+    } cases[] = {{"outer/run", 0757, false, false},
+                 {"outer/run", 01777, false, false},
+                 {"outer/run", 0755, true, true},
+                 {"outer", 0777, false, false},
+                 {"outer", 01777, true, true},
+                 {"outer", 0755, true, true},
+                 {"outer/run/sub", 0777, true, false},
+                 {"outer/run/sub", 01777, true, false},
+                 {"outer/run/sub", 0755, true, true},
+                 {"outer/run/sub/deep", 0702, true, false},
+                 {"outer/run/sub/deep", 0755, true, true},
+                 {"outer/run/sub/deep/file", 0666, true, false},
+                 {"outer/run/sub/deep/file", 0644, true, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK(chmod(cases[i].name, cases[i].mode) == 0);
+        for (int walk = 0; walk < 2; walk++) {
+            moonplan_root *root = moonplan_root_open("outer/run", 9, flags, NULL, &err);
+            if (!CHECK((root != NULL) == cases[i].opens)) printf("# case %zu\n", i);
+            if (!root) {
+                CHECK(err.code == MOONPLAN_FILE_UNAVAILABLE && strstr(err.message, "others"));
+                continue;
+            }
+            if (walk) mpl_root_walk(root);
+            CHECK(read_code(root, &t, "file", 100) == MOONPLAN_OK);
+            moonplan_code code = read_code(root, &t, "sub/deep/file", 100);
+            if (!CHECK(code == (cases[i].reads ? MOONPLAN_OK : MOONPLAN_FILE_UNAVAILABLE)))
+                printf("# case %zu\n", i);
+            CHECK(read_code(root, &t, "link", 100) == MOONPLAN_FILE_UNAVAILABLE);
+            moonplan_root_free(root);
+        }
+    }
+    /* By a link on the way nothing changes: it is what is above the folder itself that counts. */
+    CHECK(symlink("outer/run", "way") == 0);
+    moonplan_root *root = moonplan_root_open("way", 3, flags, NULL, &err);
+    CHECK(root != NULL);
+    t.length = 0;
+    CHECK(root && moonplan_root_list(root, add_name, &t, "", 0, 100, &err));
+    CHECK_TEXT("file link sub/ ", ((moonplan_text){t.bytes, t.length})); /* the link is shown */
+    moonplan_root_free(root);
+    CHECK(chmod("outer", 0777) == 0);
+    CHECK(!moonplan_root_open("way", 3, flags, NULL, &err));
+    /* Unguarded roots are as they were. */
+    root = moonplan_root_open("way", 3, MOONPLAN_ROOT_TRUSTED, NULL, &err);
+    CHECK(root != NULL);
+    moonplan_root_free(root);
+    unlink("way");
+    CHECK(chmod("outer", 0755) == 0);
+}
+
+/* A group counts, but for root's and one that is the owner's by its number; another owner counts
+ * where none is allowed. Only root can give files away. */
+static void guarded_roots_have_owners_and_groups(void) {
+    moonplan_error err;
+    CHECK(mkdir("owned", 0755) == 0);
+    if (geteuid() != 0) return;
+    const unsigned flags = MOONPLAN_ROOT_GUARDED | MOONPLAN_ROOT_TRUSTED;
+    const struct {
+        uid_t user;
+        gid_t group;
+        mode_t mode;
+        bool opens, own;
+    } cases[] = {{0, 0, 0755, true, true},          {0, 0, 0775, true, true},
+                 {0, 100, 0755, true, true},        {0, 100, 0775, false, false},
+                 {12345, 12345, 0755, true, false}, {12345, 12345, 0775, true, false},
+                 {12345, 100, 0775, false, false},  {12345, 0, 0700, true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK(chown("owned", cases[i].user, cases[i].group) == 0 &&
+              chmod("owned", cases[i].mode) == 0);
+        moonplan_root *root = moonplan_root_open("owned", 5, flags, NULL, &err);
+        if (!CHECK((root != NULL) == cases[i].opens)) printf("# case %zu\n", i);
+        moonplan_root_free(root);
+        root = moonplan_root_open("owned", 5, flags | MOONPLAN_ROOT_OWN, NULL, &err);
+        if (!CHECK((root != NULL) == cases[i].own)) printf("# own case %zu\n", i);
+        if (!root && cases[i].user) CHECK(strstr(err.message, "belongs to the user 12345"));
+        moonplan_root_free(root);
+    }
+}
+
 /* While one thread turns a file and a folder into links that lead out and back, reading never
  * sees what is outside. */
 static void *swap(void *stop) {
@@ -335,6 +427,8 @@ int main(void) {
     RUN(things_have_sizes);
     RUN(memory_may_fail);
     RUN(writing_replaces_whole_files);
+    RUN(guarded_roots_are_closed_to_others);
+    RUN(guarded_roots_have_owners_and_groups);
     RUN(nobody_wins_a_race);
     clean_up();
     return check_end();

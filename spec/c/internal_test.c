@@ -275,6 +275,23 @@ static void same_documents(const moonplan_document *built) {
     moonplan_document_free(read);
 }
 
+/* The text is on the move while names that stand in it are a refusal's place. */
+static void a_refusal_names_its_place(void) {
+    mpl_builder builder;
+    moonplan_options options;
+    moonplan_options_init(&options);
+    options.limits.depth = 40;
+    mpl_build_open(&builder, &options);
+    for (int i = 0; i < 41; i++) {
+        mpl_build_object(&builder);
+        mpl_build_name(&builder, text_of("a name of some length"));
+    }
+    moonplan_error err;
+    CHECK(mpl_build_finish(&builder, &err) == NULL);
+    CHECK(err.code == MOONPLAN_JSON_DEPTH);
+    CHECK(strncmp(err.at, "/a name of some length/a name of some length/", 45) == 0);
+}
+
 static void documents_are_built(void) {
     mpl_builder builder;
     mpl_build_open(&builder, NULL);
@@ -596,6 +613,7 @@ int main(void) {
     RUN(equal_numbers_have_one_text);
     RUN(shifted_numbers_have_one_text);
     RUN(doubles);
+    RUN(a_refusal_names_its_place);
     RUN(documents_are_built);
     RUN(documents_are_copied);
     RUN(building_is_refused);

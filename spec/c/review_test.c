@@ -275,7 +275,7 @@ static void test_not_canonical(void) {
     /* multicall(bytes[]) with an offset that leads nowhere */
     FINDS("decode.malformed@1", {"execution", TOKEN, "ac9650d8" MAX, "0"});
     /* ERC-721 safeTransferFrom with padding that is not zero */
-    FINDS("decode.not_canonical@1",
+    FINDS("decode.not_canonical@1 decode.not_calls@1",
           {"execution", TOKEN, "b88d4fde" W_SENDER W_SPENDER W("01") W("80") W("01") "ff" Z30 "01",
            "0"});
 }
@@ -317,12 +317,13 @@ static void test_inner(void) {
     FINDS("allowance.unlimited@1.1 target.sender@1 label.silent@1",
           {"execution", SENDER, data.bytes, "0"});
     sample_free(&data);
-    /* ... and with one value for two targets */
+    /* ... and with one value for two targets: what there are both of is looked into */
     sample_add(&data,
                "47e1da2a" W("60") W("c0") W("e0") W("02") W_TOKEN W_TOKEN W("00") W("01") W("20")
                    W("44") "%s",
                approval);
-    FINDS("target.sender@1 decode.not_calls@1", {"execution", SENDER, data.bytes, "0"});
+    FINDS("allowance.unlimited@1.1 target.sender@1 decode.not_calls@1 label.silent@1",
+          {"execution", SENDER, data.bytes, "0"});
     sample_free(&data);
     /* ERC-7579 execute(mode, (address,uint256,bytes)[]) */
     sample_add(&data,
@@ -570,7 +571,7 @@ static void test_sources(void) {
     const uint8_t *selector = moonplan_abi_at(abi, 0)->selector;
     snprintf(frob, sizeof frob, "%02x%02x%02x%02x" W("07"), selector[0], selector[1], selector[2],
              selector[3]);
-    moonplan_abi_source source = {abi, text_of("frob.json"), text_of(TOKEN), text_of("1")};
+    moonplan_abi_source source = {abi, text_of("frob.json"), text_of(TOKEN), text_of("1"), false};
     moonplan_review_context context = {.sources = &source, .source_count = 1};
     const step calls[] = {{"execution", TOKEN, frob, "0"}, {"execution", SPENDER, frob, "0"}};
     /* Bound to the contract: certain there, and nothing elsewhere. */
@@ -614,7 +615,7 @@ static void test_ambiguous(void) {
     moonplan_abi *other = moonplan_abi_parse(line, sizeof line - 1, NULL, &err);
     moonplan_abi *own = moonplan_abi_parse(transfer_line, sizeof transfer_line - 1, NULL, &err);
     CHECK(memcmp(moonplan_abi_at(other, 0)->selector, moonplan_abi_at(own, 0)->selector, 4) == 0);
-    moonplan_abi_source source = {other, text_of("other.json"), text_of(TOKEN), {NULL, 0}};
+    moonplan_abi_source source = {other, text_of("other.json"), text_of(TOKEN), {NULL, 0}, false};
     moonplan_review_context context = {.sources = &source, .source_count = 1};
     const step burn = {"execution", TOKEN, "a9059cbb" W("00") W("01"), "0"};
     finds_with(&burn, 1, NULL, &context,
@@ -657,7 +658,7 @@ static void test_texts(void) {
     static const char line[] = "f(string)";
     moonplan_error err;
     moonplan_abi *abi = moonplan_abi_parse(line, sizeof line - 1, NULL, &err);
-    moonplan_abi_source source = {abi, text_of("f.json"), {NULL, 0}, {NULL, 0}};
+    moonplan_abi_source source = {abi, text_of("f.json"), {NULL, 0}, {NULL, 0}, false};
     moonplan_review_context context = {.sources = &source, .source_count = 1};
     const uint8_t *selector = moonplan_abi_at(abi, 0)->selector;
     char data[300];
@@ -761,18 +762,49 @@ static void test_memory(void) {
     sample data = {NULL, 0, 0};
     sample_add(&data, "095ea7b3" W_SPENDER MAX);
     wrap(&data, 2);
-    const step steps[] = {{"approval", TOKEN, data.bytes, "1"},
-                          {"execution", TOKEN, APPROVE "ff", "0"},
-                          {"execution", TOKEN, "deadbeef", "0"}};
-    sample text = plan_of(steps, 3, ",\"extensions\":{\"a\":\"\xe2\x80\x8b\"}");
+    step steps[] = {{"approval", TOKEN, data.bytes, "1"},
+                    {"execution", TOKEN, APPROVE "ff", "0"},
+                    {"execution", TOKEN, "deadbeef", "0"},
+                    /* two meanings, and a batch with a note and bytes that authorize it */
+                    {"execution", TOKEN,
+                     "e9ae5c53"
+                     "0100000000007821000100000000000000000000000000000000000000000000" W("40")
+                         W("c0") W("40") W("80") W("00") W("01") W("01") "ff" Z30 "00",
+                     "0"},
+                    /* described by a source that is not trusted, with bytes that are no call
+                     */
+                    {"execution", TOKEN, NULL, "0"},
+                    /* Universal Router: a permit that is none */
+                    {"execution", TOKEN,
+                     "24856bc3" W("40") W("80") W("01") "0a" Z30 "00" W("01") W("20")
+                         W("01") "ff" Z30 "00",
+                     "0"}};
+    static const char pay_line[] = "pay_zs4rybaa(uint256)", frob_line[] = "frob(bytes)";
     moonplan_options options, plain;
     counter count;
     moonplan_error err;
     moonplan_options_init(&plain);
+    moonplan_abi *pay = moonplan_abi_parse(pay_line, sizeof pay_line - 1, &plain, &err);
+    moonplan_abi *frob = moonplan_abi_parse(frob_line, sizeof frob_line - 1, &plain, &err);
+    const uint8_t *selector = moonplan_abi_at(frob, 0)->selector;
+    char frob_call[300];
+    snprintf(frob_call, sizeof frob_call, "%02x%02x%02x%02x" W("20") W("01") "ff" Z30 "00",
+             selector[0], selector[1], selector[2], selector[3]);
+    steps[4].data = frob_call;
+    const moonplan_abi_source sources[] = {
+        {.abi = pay, .origin = text_of("pay"), .address = text_of(TOKEN)},
+        {.abi = frob, .origin = text_of("frob"), .untrusted = true}};
+    const moonplan_review_context context = {.sources = sources, .source_count = 2};
+    sample text = plan_of(steps, 6, ",\"extensions\":{\"a\":\"\xe2\x80\x8b\"}");
     moonplan_call_plan *plan = moonplan_call_plan_parse(text.bytes, text.length, &plain, &err);
     counter_options(&options, &count);
-    moonplan_review *review = moonplan_review_new(plan, NULL, &options, &err);
+    moonplan_review *review = moonplan_review_new(plan, &context, &options, &err);
     CHECK(review != NULL);
+    sample codes = found(review, MOONPLAN_INFO);
+    CHECK(codes.bytes && strstr(codes.bytes, "decode.ambiguous@4") &&
+          strstr(codes.bytes, "signature.spent@4") && strstr(codes.bytes, "decode.not_calls@5") &&
+          strstr(codes.bytes, "decode.not_calls@6"));
+    sample_free(&codes);
     moonplan_review_free(review);
     CHECK(count.used == 0 && count.blocks == 0);
     size_t calls = count.calls, refused = 0;
@@ -781,7 +813,7 @@ static void test_memory(void) {
             counter_options(&options, &count);
             count.fail_at = fail;
             count.fail_on = on;
-            review = moonplan_review_new(plan, NULL, &options, &err);
+            review = moonplan_review_new(plan, &context, &options, &err);
             if (!review) {
                 CHECK(err.code == MOONPLAN_MEMORY);
                 refused++;
@@ -792,6 +824,8 @@ static void test_memory(void) {
     }
     CHECK(refused > calls); /* most requests matter */
     moonplan_call_plan_free(plan);
+    moonplan_abi_free(pay);
+    moonplan_abi_free(frob);
     sample_free(&text);
     sample_free(&data);
 }

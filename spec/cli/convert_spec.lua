@@ -34,6 +34,21 @@ describe("moonplan convert", function()
     assert.equal(4, count)
   end)
 
+  it("warns of chain 0 in either direction, at its place", function()
+    local plan = plans.tiny():gsub('chain_id":"1"', 'chain_id":"0"'):gsub("eip155:1", "eip155:0")
+    local WARNING = ": warning[call.chain_zero] at /%s: "
+    for format, member in pairs { sendcalls = "chainId", safe = "chainId" } do
+      local there = convert(plan, "--to", format)
+      assert.equal(0, there.code)
+      assert.truthy(there.err:find(WARNING:format "chain_id", 1, true), there.err)
+      local back = convert(there.out, "--from", format, "--account", "0x" .. ("1"):rep(40))
+      assert.equal(0, back.code)
+      assert.truthy(back.err:find(WARNING:format(member), 1, true), back.err)
+      assert.equal(moonplan.digest(plan), moonplan.digest(back.out))
+    end
+    assert.falsy(convert(plans.tiny(), "--to", "safe").err:find("chain_zero", 1, true))
+  end)
+
   it("refuses what a batch cannot say", function()
     local run = convert(plans.of({ plans.step(1) }, ',"required_capabilities":["x/y"]'), "--to", "safe")
     assert.equal(2, run.code)

@@ -1,4 +1,5 @@
 local cjson = require "cjson"
+local moonplan = require "moonplan"
 local command = require "spec.support.command"
 local files = require "spec.support.files"
 local plans = require "spec.support.plans"
@@ -186,6 +187,62 @@ describe("moonplan digest", function()
       assert.equal(TINY_DIGEST .. "\ninvalid\n" .. TINY_DIGEST .. "\n", outcome.out)
       assert.truthy(outcome.err:find("a:2:1: error[document.kind]", 1, true))
       assert.truthy(outcome.err:find("none: error[io]: cannot be read: No such file", 1, true))
+    end)
+
+    -- Lines that are judged at once, and by themselves, in every order.
+    local function mixed(count)
+      local lines, expected = {}, {}
+      for n = 1, count do
+        local line = plans.many(1 + n % 3, n * 7 % 300)
+        local bad = n % 97 == 5 or n % 101 < 3
+        if n % 13 == 4 then lines[n] = n % 2 == 0 and "" or " \t\r"
+        elseif bad then lines[n], expected[#expected + 1] = line:gsub('"1"', '"2"', 1), "invalid"
+        else lines[n], expected[#expected + 1] = line, assert(moonplan.digest(line)) end
+      end
+      return table.concat(lines, "\n") .. "\n", table.concat(expected, "\n") .. "\n", lines
+    end
+
+    it("keeps thousands of lines aligned, with any number of threads", function()
+      local text, expected, lines = mixed(3000)
+      for _, jobs in ipairs { "1", "2", "7" } do
+        local outcome = run { "digest", "--ndjson", "--jobs", jobs, "-", stdin = text }
+        assert.equal(2, outcome.code)
+        assert.equal(expected, outcome.out)
+        local named = {}
+        for number in outcome.err:gmatch("%-:(%d+):19: error%[call%.schema_version%]") do
+          named[#named + 1] = tonumber(number)
+          assert.truthy(lines[tonumber(number)]:find('"schema_version":"2"', 1, true))
+        end
+        local _, invalid = expected:gsub("invalid", "")
+        assert.equal(invalid, #named)
+      end
+    end)
+
+    it("needs no more memory for more lines", function()
+      if command.sanitized then pending("the address space cannot be bounded under a sanitizer") return end
+      -- 65 MB in lines of a third of a kilobyte.
+      local outcome = command.shell(("ulimit -v 90000; yes \"$(cat)\" | head -n 200000 | %s | sort | uniq -c"):format(
+        command.text { "digest", "--ndjson", "--jobs", "2", "-" }), TINY)
+      assert.equal("200000 " .. TINY_DIGEST .. "\n", (outcome.out:gsub("^ +", "")))
+    end)
+
+    it("takes 1 to 256 threads", function()
+      for _, jobs in ipairs { "0", "257", "two", "1.5", "" } do
+        local outcome = run { "digest", "--ndjson", "--jobs", jobs, "-", stdin = TINY }
+        assert.equal(1, outcome.code)
+        assert.equal("", outcome.out)
+        assert.truthy(outcome.err:find("--jobs", 1, true))
+      end
+    end)
+
+    it("looks at every line for capabilities when it is asked to", function()
+      local plan = plans.of({ plans.step(1) }, ',"required_capabilities":["atomic_batch"]')
+      local text = TINY .. "\n" .. plan .. "\n"
+      local digest = assert(moonplan.digest(plan))
+      assert.equal(TINY_DIGEST .. "\n" .. digest .. "\n", ndjson(text).out)
+      local outcome = run { "digest", "--ndjson", "--implements", "other", "-", stdin = text }
+      assert.equal(TINY_DIGEST .. "\ninvalid\n", outcome.out)
+      assert.truthy(outcome.err:find("-:2:", 1, true))
     end)
 
     it("does not go together with --explain", function()

@@ -58,7 +58,7 @@ describe("a file to read", function()
     assert.equal(TINY_DIGEST .. "\n", command.shell("cat " .. path .. " | "
       .. command.text { "digest", "-" }).out)
     command.write(path, TINY .. (" "):rep(MOST - #TINY + 1))
-    refused(2, "error%[limit%]: more than 16777216 bytes", run { "digest", path })
+    refused(2, "error%[limit%]: more than 16777216 bytes %(limit document_bytes%): there are 16777217\n$", run { "digest", path })
     refused(2, "error%[limit%]: more than 16777216 bytes",
       command.shell("cat " .. path .. " | " .. command.text { "digest", "-" }))
   end)

@@ -1,3 +1,4 @@
+local chain = require "spec.support.chain"
 local cjson = require "cjson"
 local command = require "spec.support.command"
 local files = require "spec.support.files"
@@ -51,12 +52,13 @@ describe("moonplan plugins", function()
       assert.equal(0, outcome.code)
       assert.equal("", outcome.err)
       for _, name in ipairs { "text.count", "json.select", "fs.read_text", "hash.file", "time.format" } do
-        assert.truthy(("\n" .. outcome.out):find("\n" .. name:gsub("%p", "%%%0") .. " +1%.0%.0  read  %s+%u"), name)
+        assert.truthy(("\n" .. outcome.out):find("\n" .. name:gsub("%p", "%%%0") .. " +1%.0%.0  read  %s+state  %s+%u"), name)
       end
       local _, count = outcome.out:gsub("not usable: needs %-%-grant fs=DIR\n", "")
-      assert.equal(2, count)
+      assert.equal(4, count) -- fs.read_text, fs.list, hash.file, hash.files
       assert.truthy(outcome.out:find("not usable: needs --grant clock\n", 1, true))
-      assert.falsy(plugins("list", "--grant", "fs=.", "--grant", "clock").out:find("not usable", 1, true))
+      assert.falsy(plugins("list", "--grant", "fs=.", "--grant", "clock", "--grant", "rpc:wallet=http://127.0.0.1:8545").out
+        :find("not usable", 1, true))
       assert.same({ code = 0, out = "", err = "" }, plugins("list", "--no-shipped"))
     end)
 
@@ -71,7 +73,7 @@ describe("moonplan plugins", function()
       local outcome = plugins("list", "--no-shipped", "--plugins", "plugins")
       assert.equal("", outcome.err)
       local names = {}
-      for name in outcome.out:gmatch("([^\n ]+)[^\n]*\n") do names[#names + 1] = name end
+      for name in ("\n" .. outcome.out):gmatch "\n([^\n ]+)" do names[#names + 1] = name end
       assert.same({ "a", "b.two", "c.three" }, names)
     end)
 
@@ -79,7 +81,8 @@ describe("moonplan plugins", function()
       add_broken()
       local outcome = plugins("list", "--no-shipped", "--plugins", "plugins")
       assert.equal(0, outcome.code)
-      assert.equal("a-good  1.0.0  read         Is fine.\nz-good  1.0.0  read         Is fine.\n", outcome.out)
+      assert.equal("a-good  1.0.0  read         process  Is fine.\nz-good  1.0.0  read         process  Is fine.\n",
+        (outcome.out:gsub(" +unsigned; digest %x+\n", "")))
       for name in pairs(BROKEN) do
         assert.truthy(("\n" .. outcome.err):find("\nplugins/" .. name:gsub("%p", "%%%0") .. "%.lua[^\n]*error%[plugin%.%l+"),
           name .. " in " .. outcome.err)
@@ -300,10 +303,34 @@ describe("moonplan plugins", function()
     it("pleases the linter", function()
       local found = command.shell("command -v luacheck")
       if found.code ~= 0 then pending("luacheck is not installed") return end
-      plugins("new", "capability", "greet.hello")
-      local outcome = command.shell(("luacheck --no-color --std lua54 --max-line-length 100 --no-config %s/plugins")
+      for _, kind in ipairs { "capability", "builder", "executor", "authorizer" } do plugins("new", kind, kind:sub(1, 1) .. ".x") end
+      local outcome = command.shell(("luacheck --no-color --std lua54 --max-line-length 100 --read-globals moonplan "
+        .. "--no-config %s/plugins")
         :format(folder))
       assert.equal(0, outcome.code, outcome.out)
+    end)
+
+    it("begins an executor and an authorizer that hold their examples, and work", function()
+      for kind, kept in pairs { executor = 4, authorizer = 3 } do
+        assert.equal(0, plugins("new", kind, kind .. ".mine").code)
+        local outcome = plugins("test", kind .. ".mine", "--plugins", "plugins")
+        assert.same({ code = 0, err = "", out = ("%s.mine 0.1.0: %d examples kept\n"):format(kind, kept) }, outcome)
+      end
+      local plan = '{"version":"1.0","steps":[{"id":"a","capability":"text.count","input":{"text":"hi"}}]}'
+      assert.equal(0, run({ "run", "-", "--plugins", "plugins", "--authorizer", "authorizer.mine", cd = folder,
+        stdin = plan }).code)
+      local node = chain.start()
+      local call_plan = chain.plan(chain.calls(2), { chain_id = chain.small.chain_id, sender = chain.small.sender })
+      local code, sent, err = node:send(call_plan, "--yes", "--plugins", folder .. "/plugins", "--executor", "executor.mine")
+      node:stop()
+      assert.equal(0, code, err)
+      assert.same({ "succeeded", "succeeded" }, chain.statuses(sent))
+    end)
+
+    it("tells what executors do", function()
+      local shown = plugins("show", "wallet").out
+      assert.truthy(shown:find("\nhas     atomic_batch, where a call plan requires it\nsends   all calls as one batch\n", 1, true), shown)
+      assert.truthy(shown:find("\nsends   one call after the other\n", 1, true))
     end)
 
     it("makes the folder, and replaces nothing", function()

@@ -66,6 +66,8 @@ describe("examples/", function()
       assert.equal("", outcome.err)
       assert.equal(0, outcome.code)
       assert.equal(([[
+plugin.loaded orders.create
+plugin.loaded orders.read
 job.created
 execution.started
 capability.started order

@@ -16,7 +16,7 @@ local BELOW = {
   cli = { "core", "call", "step", "engine", "host", "lua" },
 }
 -- The runner sees single files.
-local RUNNER = { core = true, ["call/abi.h"] = true, ["lua/convert.h"] = true, ["lua/sandbox.h"] = true }
+local RUNNER = { core = true, ["lua/code.h"] = true, ["lua/wire.h"] = true }
 
 -- Who may include Lua.
 local WITH_LUA = { lua = true, runner = true, cli = true }

@@ -5,6 +5,10 @@ local files = require "spec.support.files"
 
 local engine = assert(moonplan.engine { plugins = files.root .. "examples/plugins", strict = true })
 local list, problems = engine:list()
+for _, kind in ipairs { "builder", "executor", "authorizer" } do
+  local items = engine:list(kind)
+  table.move(items, 1, #items, #list + 1, list)
+end
 
 it("no plugin is broken", function() assert.same({}, problems) end)
 
@@ -47,7 +51,7 @@ for _, item in ipairs(list) do
     end)
 
     it("documents every field in a line", function()
-      for _, side in ipairs { "input", "output" } do
+      for _, side in ipairs { "input", "output", "params" } do
         for name, field in pairs(whole[side] or {}) do
           assert(type(field.description) == "string" and #field.description >= 5, side .. "." .. name)
           assert.not_matches("[%c]", field.description)
@@ -62,10 +66,11 @@ for _, item in ipairs(list) do
     it("shows what it gives in an example, and every field that it takes", function()
       local seen, succeeds = {}, false
       for _, example in ipairs(whole.examples) do
-        succeeds = succeeds or example.output ~= nil
-        for name in pairs(type(example.input) == "table" and example.input or {}) do seen[name] = true end
+        succeeds = succeeds or example.output ~= nil or example.digest ~= nil or example.plan ~= nil
+        local taken = example.params or example.input
+        for name in pairs(type(taken) == "table" and taken or {}) do seen[name] = true end
       end
-      for name in pairs(whole.input or {}) do assert(seen[name], name) end
+      for name in pairs(whole.input or whole.params or {}) do assert(seen[name], name) end
       -- orders.read finds what orders.create left, and an example is alone.
       assert(succeeds or item.name == "orders.read")
     end)

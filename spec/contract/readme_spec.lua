@@ -71,3 +71,55 @@ describe("the README's commands", function()
     end)
   end
 end)
+
+describe("the README's builders", function()
+  after_each(command.clean)
+
+  it("say what it says, on a terminal's two streams", function()
+    local folder = command.folder()
+    local session = block("", "$ moonplan build native.transfer")
+    local commands = 0
+    for typed, answer in session:gmatch("%$ moonplan ([^\n]*)\n([^$]*)") do
+      local outcome = command.shell(("cd %s && %s %s 2>&1"):format(folder, files.quote(command.program), typed))
+      assert.equal(answer, outcome.out)
+      commands = commands + 1
+    end
+    assert.equal(2, commands)
+    assert.equal('{"', files.read(folder .. "/pay.json"):sub(1, 2))
+  end)
+end)
+
+describe("the README's command lines", function()
+  local helps = {}
+  -- What `moonplan WORDS --help` prints; nil where there is no such verb.
+  local function help(words)
+    if helps[words] == nil then
+      local outcome = command.shell(files.quote(command.program) .. " " .. words .. " --help")
+      helps[words] = outcome.code == 0 and outcome.out
+    end
+    return helps[words] or nil
+  end
+
+  local typed = {}
+  for _, content in readme:gmatch("\n```(%l*)\n(.-)\n```") do
+    for line in content:gmatch("%$ moonplan ([^\n]*)") do
+      for part in (line:gsub("%s#.*", "") .. " "):gsub("| ", "; moonplan "):gmatch("[^;]+") do
+        typed[#typed + 1] = part:gsub("^%s*moonplan ", ""):gsub("%s*[<>].*", "")
+      end
+    end
+  end
+
+  it("are there", function() assert.truthy(#typed > 40) end)
+
+  for _, line in ipairs(typed) do
+    it("use verbs and options that there are: moonplan " .. line, function()
+      local verb, second = line:match("^(%S+)%s*(%S*)")
+      local text = second:find("^%l[%l-]*$") and help(verb .. " " .. second) or help(verb)
+      if verb:find("^%-") or verb:find("%.lua$") then return end -- the interpreter's own
+      assert(text, "there is no verb " .. verb)
+      for option in line:gmatch("%s(%-%-[%l-]+)") do
+        assert(text:find(option, 1, true), option .. " is not among the options")
+      end
+    end)
+  end
+end)

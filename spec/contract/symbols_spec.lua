@@ -66,6 +66,62 @@ describe("the exported symbols", function()
     assert.matches("luaopen_moonplan", table.concat(found, " "))
   end)
 
+  -- Lua's own functions come from liblua, the host's as well as ours: a second copy would be a second Lua.
+  it("of libmoonplan-lua.so are those of both headers", function()
+    local path = build .. "/libmoonplan-lua.so"
+    if not exists(path) then
+      pending("libmoonplan-lua.so is not built")
+      return
+    end
+    local expected = declared("moonplan.h")
+    expected[#expected + 1] = "luaopen_moonplan"
+    table.sort(expected)
+    assert.same(expected, exported(path))
+  end)
+
+  it("of the programs are none but the variables of libraries that they use", function()
+    for _, name in ipairs { "moonplan", "moonplan-runner" } do
+      local path = build .. "/" .. name
+      if not exists(path) or os.getenv("MOONPLAN_SANITIZED") == "1" then
+        pending(name .. " is not built, or with sanitizers")
+        return
+      end
+      for _, symbol in ipairs(exported(path)) do assert.matches("@", symbol, 1, true) end
+    end
+  end)
+
+  -- What confines plugins has nothing that they could use: no engine, no door, no way to another process.
+  it("that the runner is made of open nothing", function()
+    local path = build .. "/moonplan-runner"
+    if not exists(path) or os.getenv("MOONPLAN_SANITIZED") == "1" then
+      pending("moonplan-runner is not built, or with sanitizers")
+      return
+    end
+    local function all(options)
+      local names = {}
+      for _, line in ipairs(files.lines_of("nm " .. options .. " " .. files.quote(path))) do
+        local name = line:match("(%S+)$"):gsub("@.*", "")
+        names[name] = true
+      end
+      return names
+    end
+    local inside = all ""
+    assert(inside.mpl_confine and inside.mpl_code_call)
+    for name in pairs(inside) do
+      for _, part in ipairs { "mpl_engine", "mpl_plugin_run", "mpl_process", "mpl_confined", "mpl_store", "mpl_power_serve",
+        "moonplan_engine", "moonplan_root", "moonplan_fetch", "moonplan_http", "moonplan_job" } do
+        assert.is_nil(name:find(part, 1, true), name)
+      end
+    end
+    local needed = all "-D --undefined-only"
+    assert(needed.seccomp_load)
+    for _, name in ipairs { "socket", "connect", "bind", "execve", "execvp", "posix_spawn", "fork", "system", "popen", "dlopen",
+      "fopen", "opendir", "unlink", "kill", "mmap", "pthread_create", "luaL_openlibs", "luaopen_io", "luaopen_os",
+      "luaopen_package", "luaopen_debug", "luaL_loadfilex" } do
+      assert.is_nil(needed[name], name)
+    end
+  end)
+
   it("that they need from others are nobody's stdio, locale or clock", function()
     local path = build .. "/libmoonplan.so"
     if not exists(path) or os.getenv("MOONPLAN_SANITIZED") == "1" then

@@ -31,14 +31,15 @@ describe("moonplan.engine", function()
   it("refuses an option that there is not, naming those there are", function()
     for _, options in ipairs { { plugin = "x" }, { [1] = "x" }, { [true] = 1 } } do
       assert.error_matches(function() moonplan.engine(options) end,
-        "an engine has no field .*; there are: allow, authorizer, clock, grants, id, keep_jobs, limits, "
-        .. "ownership, plan_versions, plugins, shipped, strict")
+        "an engine has no field .*; there are: allow, approvals, approvers, authorizer, clock, grants, id, "
+        .. "isolation, keep_jobs, limits, ownership, plan_versions, plugins, retry_reads, runner, shipped, store, "
+        .. "store_mode, strict, trust")
     end
   end)
 
   it("refuses an option of another type", function()
     for _, options in ipairs {
-      { plugins = 1 }, { plugins = { 1 } }, { plugins = { a = "x" } }, { allow = "write" }, { authorizer = "allow" },
+      { plugins = 1 }, { plugins = { 1 } }, { plugins = { a = "x" } }, { allow = "write" }, { authorizer = 5 },
       { clock = 1 }, { clock = function() return 1.5 end }, { clock = function() return "now" end }, { id = "x" },
       { keep_jobs = -1 }, { keep_jobs = 1.5 }, { limits = 1 }, { limits = { step = 1 } }, { limits = { steps = 0 } },
       { ownership = "mine" }, { ownership = true }, { plan_versions = "1.0" }, { shipped = 1 }, { strict = "yes" },
@@ -200,7 +201,7 @@ describe("a run", function()
     assert.equal("changed", seen.subject)
     assert.same({ subject = "me", scopes = { "a" }, metadata = { deep = { 1 } } }, caller)
     assert.error_matches(function() engine:run(plan(step("a", "echo")), { calller = caller }) end,
-      "a run has no field \"calller\"; there are: caller")
+      "a run has no field \"calller\"; there are: approvals, caller, deduplicate")
     local _, err = engine:run(plan(step("a", "echo")), { caller = { f = print } })
     assert.equal("/caller/f", err.at)
     _, err = engine:run(plan(step("a", "echo")), { caller = "me" })

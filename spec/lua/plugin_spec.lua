@@ -81,7 +81,9 @@ describe("a folder of plugins", function()
     local other = plugin_files.folder { ["init.lua"] = source("linked", "return 1") }
     os.execute(("cd %s && ln -s real.lua link.lua && ln -s %s linked && mkfifo pipe.lua"):format(folder, other))
     assert.same({ "real" }, names(engine))
-    assert.same({}, problems(engine))
+    local refused = {}
+    for n, problem in ipairs(problems(engine)) do refused[n] = problem:match "[^/]*$" end
+    assert.same({ "link.lua plugin.load", "pipe.lua plugin.load" }, refused)
     for _, name in ipairs { "link", "linked", "pipe", "d" } do assert.is_nil((call(engine, name))) end
   end)
 
@@ -169,7 +171,7 @@ describe("a plugin file", function()
       [""] = { "plugin.manifest", "^x.lua: the file returns nothing" },
       ["return 1"] = { "plugin.manifest", "number" },
       ["return {}"] = { "plugin.manifest", "kind is missing" },
-      ["return { {}, 1 }"] = { "plugin.manifest", "a capability is a table" },
+      ["return { {}, 1 }"] = { "plugin.manifest", "described by a table" },
       ["return { [2] = {} }"] = { "plugin.manifest", "have names" },
       ["while true do end"] = { "plugin.load", "load_ms" },
       ["local t = {} while true do t[#t + 1] = ('x'):rep(1000000) end"] = { "plugin.load", "m[se]" }, -- memory_mib, or load_ms
@@ -447,7 +449,8 @@ describe("broken plugins", function()
     assert.matches("unexpected symbol", err.message)
     local files = engine:files()
     assert.equal(6, #files)
-    assert.same({ name = "a", file = files[1].file, shipped = false, capabilities = { "a" } }, files[1])
+    assert.same({ name = "a", file = files[1].file, shipped = false, capabilities = { "a" }, names = { "a" },
+      decision = "unsigned", isolation = files[1].isolation, digest = files[1].digest }, files[1])
     assert.equal("plugin.load", files[2].err.code)
     assert.same({}, files[2].capabilities)
     assert.equal(1, #engine:files "f")
@@ -602,6 +605,35 @@ end)
 
 describe("a call into a plugin", function()
   after_each(command.clean)
+
+  -- Whatever it hands over is copied with raw access: a metamethod would run on the host's time.
+  it("is never asked by a metamethod", function()
+    local spin = "function() while true do end end"
+    local traps = ("{ __index = %s, __len = %s, __pairs = %s, __eq = %s, __tostring = %s, __concat = %s, __lt = %s,"
+      .. " __name = 'x', __close = %s, __call = %s }"):gsub("%%s", function() return spin end)
+    local sources = {
+      returned = "return setmetatable({ a = setmetatable({ 1 }, traps) }, traps)",
+      raised = "error(setmetatable({}, traps))",
+      refused = "return nil, setmetatable({}, traps)",
+      logged = "ctx.log.info('x', setmetatable({ b = 1 }, traps)) return 1",
+      message = "error(setmetatable({ message = 'plain', code = 'c' }, traps))",
+    }
+    for _, isolation in ipairs { "state", "process" } do
+      local files = {}
+      for name, body in pairs(sources) do
+        files[name .. ".lua"] = "local traps = " .. traps .. "\n" .. source(name, body)
+      end
+      local engine = plugin_files.engine(files, { isolation = isolation, limits = { call_ms = 20000 } })
+      assert.same({ a = { 1 } }, result(engine, "returned"))
+      assert.equal(1, result(engine, "logged"))
+      for _, name in ipairs { "raised", "refused" } do
+        assert.equal("job.capability_failed", plugin_files.failure(engine, name).code)
+      end
+      local failure = plugin_files.failure(engine, "message")
+      assert.equal("plain", failure.message)
+      assert.same({ code = "message.c" }, failure.detail)
+    end
+  end)
 
   it("gets fresh copies, and its results are copied", function()
     local engine = plugin_files.engine {

@@ -79,6 +79,53 @@ describe("a power", function()
   end)
 end)
 
+describe("a granted secret", function()
+  after_each(command.clean)
+
+  -- The secret, once it is [secret:t], is the other name.
+  local NAMES = "local value = ctx.secret.get 't' local names = { [value] = 1, ['[secret:t]'] = 2 } "
+
+  it("whose place is taken makes a result none, and an entry of the log an error", function()
+    for _, isolation in ipairs { "state", "process" } do
+      local engine = plugin_files.engine({
+        ["a.lua"] = source("a", NAMES .. "return { inner = names }", "needs = { 'secret:t' }"),
+        ["b.lua"] = source("b", NAMES .. "return { pcall(ctx.log.info, 'x', names) }", "needs = { 'secret:t' }"),
+      }, { grants = { ["secret:t"] = { value = "SECRET78" } }, isolation = isolation })
+      local failure = plugin_files.failure(engine, "a")
+      assert.equal("job.result_shape", failure.code)
+      assert.equal('with a secret taken out of its names: the name "[secret:t]" stands in this object twice', failure.message)
+      local logged = plugin_files.result(engine, "b")
+      assert.is_false(logged[1])
+      assert.matches('the data of a log entry: with a secret taken out of its names: the name "[secret:t]" stands', logged[2], 1, true)
+    end
+  end)
+end)
+
+describe("a bad call of a power", function()
+  after_each(command.clean)
+
+  it("names the function, however that was called", function()
+    local bodies = {
+      ["ctx.random.integer"] = { "pcall(ctx.random.integer)", 1 }, ["ctx.random.bytes"] = { "pcall(ctx.random.bytes, {})", 1 },
+      ["ctx.fs.read"] = { "pcall(ctx.fs.read)", 1 }, ["ctx.log.warn"] = { "pcall(ctx.log.warn)", 1 },
+      ["ctx.kv.get"] = { "pcall(ctx.kv.get, 1)", 1 }, ["ctx.kv.set"] = { "pcall(ctx.kv.set, 1)", 1 },
+      ["ctx.http.request"] = { "pcall(ctx.http.request)", 1 }, ["ctx.secret.get"] = { "pcall(ctx.secret.get)", 1 },
+      ["integer"] = { "pcall(function() local x = ctx.random.integer(1) end)", 2 },
+    }
+    for _, isolation in ipairs { "state", "process" } do
+      for name, case in pairs(bodies) do
+        local engine = plugin_files.engine({
+          ["a.lua"] = source("a", "return { " .. case[1] .. " }", "needs = { 'random', 'fs', 'kv', 'http', 'secret:t' }"),
+        }, { grants = { random = true, fs = "/tmp", kv = true, http = "localhost", ["secret:t"] = { value = "SECRET78" } },
+          isolation = isolation })
+        local result = plugin_files.result(engine, "a")
+        assert.is_false(result[1])
+        assert.matches(("bad argument #%d to '%s'"):format(case[2], name), result[2], 1, true)
+      end
+    end
+  end)
+end)
+
 describe("ctx.fs", function()
   local folder, engine
   before_each(function()

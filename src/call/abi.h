@@ -30,6 +30,10 @@ bool mpl_abi_identifier(moonplan_text name);
 moonplan_abi *mpl_abi_own(const char *lines, size_t length, const moonplan_options *options,
                           moonplan_error *err);
 
+/* As moonplan_abi_parse_value; an empty object is an empty list as well. */
+moonplan_abi *mpl_abi_parse_tables(moonplan_value fragment, const moonplan_options *options,
+                                   moonplan_error *err);
+
 /* Report what keeps a revert_decode.abi, an array, from being decoded with. */
 void mpl_abi_check(mpl_faults *faults, moonplan_value abi);
 
@@ -61,6 +65,11 @@ bool mpl_abi_from_document(moonplan_abi_value *out, mpl_arena *arena, const moon
 void mpl_abi_build(mpl_builder *builder, const moonplan_abi_value *value);
 /* [{name, type, value}] for a tuple. */
 void mpl_abi_build_arguments(mpl_builder *builder, const moonplan_abi_value *tuple);
+/* The members `canonical` and, where it is false, `notes`; NULL: there are none. `missing` bytes
+ * were read as zeros that are not there. */
+void mpl_abi_build_notes(mpl_builder *builder, moonplan_error_list *notes, size_t missing);
+/* A function or error as an entry of a JSON ABI. */
+void mpl_abi_build_entry(mpl_builder *builder, const moonplan_abi_entry *entry);
 /* 0x and the bytes as digits. */
 void mpl_build_bytes(mpl_builder *builder, const uint8_t *bytes, size_t length);
 /* At most `room` bytes of text for a tuple's values, names included, nothing in it unseen; "…"

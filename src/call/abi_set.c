@@ -15,11 +15,12 @@ static void add_text(mpl_buffer *out, const char *text) {
 
 /* A list of parameters as a signature has it. A document's depth bounds the recursion; this bounds
  * it where a host has raised that. */
-static bool write_parameters(mpl_buffer *out, moonplan_value list, unsigned depth,
+static bool write_parameters(mpl_buffer *out, moonplan_value list, bool tables, unsigned depth,
                              moonplan_error *err) {
-    if (moonplan_value_type(list) != MOONPLAN_ARRAY) {
-        REFUSE(err, list, "a list of parameters must be an array, not %s",
-               mpl_type_text(moonplan_value_type(list)));
+    moonplan_type given = moonplan_value_type(list);
+    bool empty = tables && given == MOONPLAN_OBJECT && moonplan_value_count(list) == 0;
+    if (given != MOONPLAN_ARRAY && !empty) {
+        REFUSE(err, list, "a list of parameters must be an array, not %s", mpl_type_text(given));
         return false;
     }
     if (depth > MPL_ABI_DEPTH) {
@@ -50,7 +51,7 @@ static bool write_parameters(mpl_buffer *out, moonplan_value list, unsigned dept
                 REFUSE(err, walk.value, "the tuple has no components");
                 return false;
             }
-            if (!write_parameters(out, components, depth + 1, err)) return false;
+            if (!write_parameters(out, components, tables, depth + 1, err)) return false;
             mpl_buffer_add(out, type.bytes + 5, type.length - 5);
         } else {
             mpl_buffer_add(out, type.bytes, type.length);
@@ -97,10 +98,10 @@ static bool read_entry(moonplan_abi *abi, moonplan_value entry, moonplan_error *
     if (moonplan_value_type(inputs) == MOONPLAN_NONE)
         add_text(&text, "()");
     else
-        fine = write_parameters(&text, inputs, 0, err);
+        fine = write_parameters(&text, inputs, abi->tables, 0, err);
     if (fine && function && moonplan_value_type(outputs) != MOONPLAN_NONE) {
         add_text(&text, " returns ");
-        fine = write_parameters(&text, outputs, 0, err);
+        fine = write_parameters(&text, outputs, abi->tables, 0, err);
     }
     if (fine && text.failed) {
         mpl_error_memory(err);
@@ -117,13 +118,24 @@ static bool read_entry(moonplan_abi *abi, moonplan_value entry, moonplan_error *
     return fine;
 }
 
+/* Signatures may stand among the entries of a list. */
+static bool read_signature(moonplan_abi *abi, moonplan_value entry, moonplan_error *err) {
+    mpl_pointer pointer;
+    mpl_pointer_of(&pointer, entry.document, entry.node);
+    bool fine = mpl_abi_read(abi, moonplan_value_string(entry), &pointer, MOONPLAN_NO_OFFSET, err);
+    if (!fine && err) err->offset = moonplan_value_offset(entry);
+    return fine;
+}
+
 static bool read_fragment(moonplan_abi *abi, moonplan_value fragment, moonplan_error *err) {
     moonplan_value inner = member(fragment, "abi");
     if (moonplan_value_type(inner) == MOONPLAN_ARRAY) fragment = inner;
     if (moonplan_value_type(fragment) != MOONPLAN_ARRAY) return read_entry(abi, fragment, err);
     moonplan_walk walk = moonplan_value_walk(fragment);
-    while (moonplan_walk_next(&walk))
-        if (!read_entry(abi, walk.value, err)) return false;
+    while (moonplan_walk_next(&walk)) {
+        bool text = moonplan_value_type(walk.value) == MOONPLAN_STRING;
+        if (!(text ? read_signature : read_entry)(abi, walk.value, err)) return false;
+    }
     return true;
 }
 
@@ -255,6 +267,13 @@ moonplan_abi *mpl_abi_own(const char *lines, size_t length, const moonplan_optio
 moonplan_abi *moonplan_abi_parse_value(moonplan_value fragment, const moonplan_options *options,
                                        moonplan_error *err) {
     moonplan_abi *abi = new_abi(options, err);
+    return abi ? finish(abi, read_fragment(abi, fragment, err), err) : NULL;
+}
+
+moonplan_abi *mpl_abi_parse_tables(moonplan_value fragment, const moonplan_options *options,
+                                   moonplan_error *err) {
+    moonplan_abi *abi = new_abi(options, err);
+    if (abi) abi->tables = true;
     return abi ? finish(abi, read_fragment(abi, fragment, err), err) : NULL;
 }
 

@@ -12,6 +12,7 @@ struct moonplan_abi {
     size_t text_length;
     uint32_t *order; /* entries sorted by kind and selector, later ones behind earlier ones */
     size_t order_size;
+    bool tables; /* of a language in which an empty list and an empty object are one */
 };
 
 /* Read one signature into a new entry; `base` is the offset of the text, or MOONPLAN_NO_OFFSET.

@@ -8,7 +8,7 @@
 
 /* -- Names of types --------------------------------------------------------*/
 
-static bool begins(moonplan_text text, const char *prefix) {
+static inline bool begins(moonplan_text text, const char *prefix) {
     size_t length = strlen(prefix);
     return text.length >= length && memcmp(text.bytes, prefix, length) == 0;
 }
@@ -24,15 +24,19 @@ static uint32_t width(moonplan_text name, size_t prefix) {
 }
 
 const char *mpl_abi_base_fault(moonplan_text name, moonplan_abi_base *base, uint32_t *size) {
+#define PLAIN(name, base, size)                                                                    \
+    { {name, sizeof(name) - 1}, base, size }
     static const struct {
-        const char *name;
+        moonplan_text name;
         moonplan_abi_base base;
         uint32_t size;
-    } plain[] = {{"address", MOONPLAN_ABI_ADDRESS, 20}, {"bool", MOONPLAN_ABI_BOOL, 1},
-                 {"bytes", MOONPLAN_ABI_BYTES, 0},      {"string", MOONPLAN_ABI_STRING, 0},
-                 {"tuple", MOONPLAN_ABI_TUPLE, 0},      {"function", MOONPLAN_ABI_FUNCTION, 24}};
+    } plain[] = {
+        PLAIN("address", MOONPLAN_ABI_ADDRESS, 20), PLAIN("bool", MOONPLAN_ABI_BOOL, 1),
+        PLAIN("bytes", MOONPLAN_ABI_BYTES, 0),      PLAIN("string", MOONPLAN_ABI_STRING, 0),
+        PLAIN("tuple", MOONPLAN_ABI_TUPLE, 0),      PLAIN("function", MOONPLAN_ABI_FUNCTION, 24)};
+#undef PLAIN
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (mpl_text_is(name, plain[i].name)) {
+        if (mpl_text_equal(name, plain[i].name)) {
             *base = plain[i].base;
             *size = plain[i].size;
             return NULL;

@@ -55,6 +55,13 @@ static bool within(const uint8_t *bytes, const range *r) {
     return rest == 0 || ((bytes[whole] ^ r->bytes[whole]) >> (8 - rest)) == 0;
 }
 
+bool mpl_address_is_loopback(const moonplan_address *address) {
+    static const range four = {{127}, 8, ""}, six = {{[15] = 1}, 128, ""};
+    return address->length == 4    ? within(address->bytes, &four)
+           : address->length == 16 ? within(address->bytes, &six)
+                                   : false;
+}
+
 const char *mpl_address_special(const moonplan_address *address) {
     bool four = address->length == 4;
     if (!four && address->length != 16) return "no internet address";

@@ -14,6 +14,9 @@ static inline bool mpl_address_is_public(const moonplan_address *address) {
     return mpl_address_special(address) == NULL;
 }
 
+/* 127.0.0.0/8 (RFC 1122, section 3.2.1.3) or ::1 (RFC 4291, section 2.5.3). */
+bool mpl_address_is_loopback(const moonplan_address *address);
+
 /* Four decimal numbers without leading zeros (RFC 3986, IPv4address). */
 bool mpl_address_read_ipv4(moonplan_address *out, moonplan_text text);
 /* The forms of RFC 4291, section 2.2, without a zone. */

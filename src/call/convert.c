@@ -215,6 +215,12 @@ moonplan_text mpl_convert_quantity(mpl_conversion *c, const char *what, moonplan
     return copy ? (moonplan_text){copy, length} : none;
 }
 
+void mpl_convert_chain(mpl_conversion *c, moonplan_text chain_id, moonplan_value value) {
+    if (chain_id.bytes && mpl_text_is(chain_id, "0"))
+        MPL_LOSE(c, CALL_CHAIN_ZERO, value, "chain %q is a quantity, but no chain of EIP-155",
+                 &chain_id);
+}
+
 moonplan_text mpl_convert_sender(mpl_conversion *c, moonplan_text own, moonplan_value place,
                                  moonplan_text account) {
     moonplan_text none = {NULL, 0};

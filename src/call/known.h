@@ -22,7 +22,17 @@ typedef enum mpl_act {
     MPL_ACT_PERMIT2_PERMIT,   /* owner, ((token, amount, expiration, nonce), spender, deadline) */
     MPL_ACT_PERMIT2_BATCH,    /* the same with a list of details */
     MPL_ACT_PERMIT2_LOCKDOWN, /* [(token, spender)] */
-    MPL_ACT_PERMIT2_TRANSFER  /* ((token, amount), nonce, deadline) or ((..)[], ..) */
+    MPL_ACT_PERMIT2_TRANSFER, /* ((token, amount), nonce, deadline) or ((..)[], ..) */
+    MPL_ACT_PERMIT2_MOVE,     /* from, to, amount, token */
+    MPL_ACT_PERMIT2_MOVES,    /* [(from, to, amount, token)] */
+    MPL_ACT_PERMIT_ITEM,      /* spender, token id, deadline */
+    MPL_ACT_PERMIT_FOR_ALL,   /* owner, operator, truth, deadline */
+    MPL_ACT_PERMIT_PAIR,      /* `value`: amount, `data`: truth (all of it), `list`: deadline */
+    MPL_ACT_SELF_PERMIT,      /* token, amount, deadline: for the contract that is called */
+    MPL_ACT_SELF_PERMIT_DAI,  /* token, nonce, expiry: everything, for the same */
+    MPL_ACT_AUTHORIZED,       /* from, to, amount, after, before: by a signature of from's */
+    MPL_ACT_SIGNED,           /* by a signature; `list`: its deadline */
+    MPL_ACT_SAFE              /* argument 9: signatures of owners */
 } mpl_act;
 
 /* Where the calls are that a call makes. */
@@ -34,7 +44,7 @@ typedef enum mpl_inner {
     MPL_INNER_ONE,      /* to, value and data are arguments; `list` tells the kind of call */
     MPL_INNER_PACKED,   /* argument `data`: Safe's multiSend encoding */
     MPL_INNER_MODE,     /* argument `list` is the mode, `data` what it asks for (ERC-7579) */
-    MPL_INNER_COMMANDS  /* instructions for the contract that are not looked into */
+    MPL_INNER_COMMANDS  /* arguments `list`, bytes, and `data`, bytes[]: a router's commands */
 } mpl_inner;
 
 typedef struct mpl_known {
@@ -45,12 +55,22 @@ typedef struct mpl_known {
     int8_t list, to, value, data; /* indexes; -1: there is none */
 } mpl_known;
 
-/* The table as an ABI, entry by entry, and behind it the shapes that MPL_INNER_MODE needs. */
+/* What stands in bytes that a known function takes. */
+typedef enum mpl_layout {
+    MPL_LAYOUT_BATCH,      /* (address target, uint256 value, bytes data)[] */
+    MPL_LAYOUT_BATCH_WITH, /* the same, and bytes behind it */
+    MPL_LAYOUT_BATCHES,    /* bytes[], each of them one of the two */
+    MPL_LAYOUT_PERMIT,     /* Permit2: PermitSingle and its signature */
+    MPL_LAYOUT_PERMITS,    /* Permit2: PermitBatch and its signature */
+    MPL_LAYOUT_COMMANDS,   /* bytes commands, bytes[] inputs */
+    MPL_LAYOUTS
+} mpl_layout;
+
+/* The table as an ABI, entry by entry, and behind it the layouts. */
 moonplan_abi *mpl_known_abi(const moonplan_options *options, moonplan_error *err);
 /* The row of an entry of that ABI that stands for a function. */
 const mpl_known *mpl_known_row(const moonplan_abi *known, const moonplan_abi_entry *entry);
-/* (address target, uint256 value, bytes data)[], alone or with bytes behind it. */
-const moonplan_abi_entry *mpl_known_batch(const moonplan_abi *known, bool with_bytes);
+const moonplan_abi_type *mpl_known_layout(const moonplan_abi *known, mpl_layout layout);
 
 /* Tokens that refuse a new allowance while there is an old one. */
 const char *mpl_zero_first(moonplan_text chain_id, const uint8_t token[20]);

@@ -2,16 +2,13 @@
 
 #include <string.h>
 
+#include "../core/json_read.h"
 #include "../core/text.h"
 #include "abi.h"
+#include "rule.h"
+#include "scan.h"
 
 #define DECODED ((uint32_t)1 << 31)
-
-/* ERC-8410, Execution Plan: 1 to 2000 characters of instruction, 64 of a capability's name. */
-#define INSTRUCTION_MOST 2000
-#define CAPABILITY_MOST  64
-/* The same: no more steps, whatever the limit `steps` says. */
-#define STEPS_MOST 4096
 
 typedef struct check {
     moonplan_call_plan *plan;
@@ -92,10 +89,6 @@ static bool check_type(check *c, const char *what, moonplan_value value, moonpla
     return false;
 }
 
-static bool quantity_sound(moonplan_text text) {
-    return text.bytes && mpl_decimal(text) && mpl_decimal_fits_256(text);
-}
-
 static moonplan_text check_quantity(check *c, const char *what, moonplan_value value) {
     moonplan_text none = {NULL, 0}, text = check_string(c, what, value);
     if (!text.bytes) return none;
@@ -124,10 +117,6 @@ static bool settle_case(check *c, const char *what, moonplan_value value) {
     FAULT(c, MOONPLAN_CALL_HEX_CASE, value,
           "%s has upper-case hexadecimal digits; the plan schema has lower case only", what);
     return false;
-}
-
-static bool is_address(moonplan_text text) {
-    return text.bytes && text.length == 42 && mpl_hex_scan(text) != MPL_HEX_NO;
 }
 
 /* An address, also where its case is at fault, so that it can still be compared. */
@@ -275,12 +264,9 @@ static void check_number(check *c, moonplan_value value, size_t n) {
 }
 
 static void check_kind(check *c, mpl_call *call, moonplan_value value) {
-    static const char *const kinds[] = {"execution", "approval", "allowance_cleanup",
-                                        "signature_dependent_execution", "other"};
     moonplan_text kind = check_string(c, "kind", value);
     if (!kind.bytes) return;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (!mpl_text_is(kind, kinds[i])) continue;
+    if (mpl_rule_kind(kind)) {
         call->kind = span_of(value);
         return;
     }
@@ -325,9 +311,9 @@ static void check_steps(check *c, moonplan_value steps) {
         return;
     }
     uint64_t most = c->options->limits.steps;
-    if (count > STEPS_MOST && most > STEPS_MOST) {
+    if (count > MPL_STEPS_MOST && most > MPL_STEPS_MOST) {
         FAULT(c, MOONPLAN_LIMIT, steps, "the plan has %u steps; ERC-8410 allows no more than %u",
-              (uint64_t)count, (uint64_t)STEPS_MOST);
+              (uint64_t)count, (uint64_t)MPL_STEPS_MOST);
         return;
     }
     if (count > most) {
@@ -359,29 +345,17 @@ static void warn(check *c, moonplan_code code, moonplan_value value, const char 
         c->faults.no_memory = true;
 }
 
-static bool implemented(const check *c, moonplan_text name) {
-    for (size_t i = 0; i < c->options->implements_count; i++)
-        if (mpl_text_equal(c->options->implements[i], name)) return true;
-    return false;
-}
-
-static bool capability_name(moonplan_text name) {
-    for (size_t i = 0; i < name.length; i++)
-        if (name.bytes[i] < 0x21 || name.bytes[i] > 0x7e) return false;
-    return name.length >= 1 && name.length <= CAPABILITY_MOST;
-}
-
 static void check_capability(check *c, moonplan_value list, moonplan_value value) {
     moonplan_text name = check_string(c, "a capability", value);
     if (!name.bytes) return;
-    if (!capability_name(name)) {
+    if (!mpl_rule_capability_name(name)) {
         FAULT(c, MOONPLAN_CALL_CAPABILITY_NAME, value,
               "%q is no name for a capability: 1 to 64 printable ASCII characters, none of them a "
               "space",
               &name);
         return;
     }
-    if (c->options->enforce_capabilities && !implemented(c, name))
+    if (c->options->enforce_capabilities && !mpl_rule_implemented(c->options, name))
         FAULT(c, MOONPLAN_CALL_CAPABILITY_UNKNOWN, value,
               c->options->implements_count
                   ? "the plan requires %q, which is not implemented here"
@@ -421,21 +395,19 @@ static void check_directive(check *c, const char *failure, moonplan_value direct
         moonplan_text text = check_string(c, which ? "instruction" : "action", walk.value);
         if (!text.bytes) continue;
         if (which == 0) {
-            bool retry = mpl_text_is(text, "retry_same_plan");
-            if (!retry && !mpl_text_is(text, "reprepare_plan") && !mpl_text_is(text, "user_review"))
+            if (!mpl_rule_action(text, true))
                 FAULT(c, MOONPLAN_CALL_ACTION, walk.value,
                       "%q is no action; there are: retry_same_plan, reprepare_plan, user_review",
                       &text);
-            else if (retry && !may_retry)
+            else if (!mpl_rule_action(text, may_retry))
                 FAULT(c, MOONPLAN_CALL_RETRY_FORBIDDEN, walk.value,
                       "retry_same_plan is allowed under rpc_error only, not under %s", failure);
             continue;
         }
-        size_t count = mpl_utf8_count(text);
-        if (count < 1 || count > INSTRUCTION_MOST)
+        if (!mpl_rule_instruction(text))
             FAULT(c, MOONPLAN_CALL_INSTRUCTION_LENGTH, walk.value,
-                  "instruction has %u characters; 1 to %u are allowed", (uint64_t)count,
-                  (uint64_t)INSTRUCTION_MOST);
+                  "instruction has %u characters; 1 to %u are allowed",
+                  (uint64_t)mpl_utf8_count(text), (uint64_t)MPL_INSTRUCTION_MOST);
     }
 }
 
@@ -459,13 +431,9 @@ static void check_extensions(check *c, moonplan_value extensions) {
 }
 
 static void check_caip2(check *c, moonplan_value value) {
-    static const char namespace[] = "eip155:";
-    size_t prefix = sizeof namespace - 1;
     moonplan_text text = check_string(c, "caip2_chain_id", value);
     if (!text.bytes || !c->chain_id.bytes) return;
-    moonplan_text number = {text.bytes + prefix, text.length - prefix};
-    if (text.length <= prefix || memcmp(text.bytes, namespace, prefix) != 0 ||
-        !mpl_text_equal(number, c->chain_id))
+    if (!mpl_rule_caip2(text, c->chain_id))
         FAULT(c, MOONPLAN_CALL_CAIP2, value, "%q but the plan is for chain %q: eip155:%t", &text,
               &c->chain_id, &c->chain_id);
 }
@@ -477,8 +445,8 @@ static void check_plan(check *c, moonplan_value root) {
     /* What the other members are compared with, wherever it stands in the document. */
     moonplan_text chain_id = moonplan_value_string(member(root, "chain_id"));
     moonplan_text sender = moonplan_value_string(member(root, "sender"));
-    if (quantity_sound(chain_id)) c->chain_id = chain_id;
-    if (is_address(sender)) c->sender = sender;
+    if (mpl_rule_quantity(chain_id)) c->chain_id = chain_id;
+    if (mpl_rule_address(sender)) c->sender = sender;
     moonplan_walk walk = moonplan_value_walk(root);
     for (;;) {
         int which = mpl_shape_next(&c->faults, &plan_shape, &walk, MOONPLAN_CALL_UNKNOWN_MEMBER);
@@ -552,17 +520,28 @@ moonplan_call_plan *mpl_call_plan_read(moonplan_document *document, const moonpl
     return plan;
 }
 
-moonplan_call_plan *moonplan_call_plan_parse(const char *text, size_t length,
-                                             const moonplan_options *options, moonplan_error *err) {
-    moonplan_options own;
-    if (options)
-        own = *options;
-    else
-        moonplan_options_init(&own);
+moonplan_call_plan *mpl_call_plan_collect(moonplan_document *document, const char *text,
+                                          size_t length, const moonplan_options *options,
+                                          moonplan_error *err) {
+    moonplan_options own = *options;
     /* Lowering digits in place takes a text of our own. */
     if (own.hex_case == MOONPLAN_HEX_NORMALIZE) own.borrow = false;
-    moonplan_document *document = moonplan_document_parse(text, length, &own, err);
+    document = mpl_document_read(document, text, length, &own, err);
     return document ? mpl_call_plan_read(document, &own, err) : NULL;
+}
+
+moonplan_call_plan *moonplan_call_plan_parse(const char *text, size_t length,
+                                             const moonplan_options *options, moonplan_error *err) {
+    moonplan_options defaults;
+    if (!options) {
+        moonplan_options_init(&defaults);
+        options = &defaults;
+    }
+    moonplan_document *left;
+    moonplan_call_plan *plan = mpl_call_scan(&left, text, length, options);
+    if (!plan) return mpl_call_plan_collect(left, text, length, options, err);
+    if (options->errors) *options->errors = NULL;
+    return plan;
 }
 
 void moonplan_call_plan_free(moonplan_call_plan *plan) {

@@ -31,5 +31,10 @@ moonplan_text mpl_call_text(const moonplan_call_plan *plan, mpl_span span);
  * freed. The document must own its text if hex_case is MOONPLAN_HEX_NORMALIZE. */
 moonplan_call_plan *mpl_call_plan_read(moonplan_document *document, const moonplan_options *options,
                                        moonplan_error *err);
+/* Read a text into a document that there is already, or NULL, and validate it: the collecting
+ * reader, which knows everything and finds every fault. */
+moonplan_call_plan *mpl_call_plan_collect(moonplan_document *document, const char *text,
+                                          size_t length, const moonplan_options *options,
+                                          moonplan_error *err);
 
 #endif

@@ -16,7 +16,8 @@ moonplan_document *mpl_read_within(const char *text, size_t length, const char *
     if (length <= most) return moonplan_document_parse(text, length, &own, err);
     moonplan_error fault;
     mpl_error_set(&fault, MOONPLAN_LIMIT, MOONPLAN_NO_OFFSET, NULL,
-                  "the document is longer than the limit %s allows: %u bytes", limit, most);
+                  "the document is %u bytes long, more than the limit %s allows: %u",
+                  (uint64_t)length, limit, most);
     mpl_refuse(&fault, options, err);
     return NULL;
 }

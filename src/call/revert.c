@@ -65,6 +65,7 @@ typedef struct reading {
     const moonplan_abi_entry *entry;
     const moonplan_abi_source *source; /* NULL: Solidity's own */
     moonplan_abi_value values;
+    moonplan_error_list *notes;
     bool decoded;
 } reading;
 
@@ -113,24 +114,29 @@ static const char *tell(sentence *s, const reading *r) {
 
 static bool find(reading *r, const moonplan_abi *own, const uint8_t *bytes, size_t length,
                  const moonplan_abi_source *sources, size_t source_count, mpl_arena *arena,
-                 mpl_abi_budget *budget, moonplan_error *err) {
+                 mpl_abi_budget *budget, const moonplan_options *options, moonplan_error *err) {
     r->entry = moonplan_abi_by_selector(own, MOONPLAN_ABI_ERROR, bytes);
     for (size_t i = 0; i < source_count && !r->entry; i++) {
         r->entry = moonplan_abi_by_selector(sources[i].abi, MOONPLAN_ABI_ERROR, bytes);
         r->source = &sources[i];
     }
     if (!r->entry) return true;
+    moonplan_options noting = *options;
     moonplan_error malformed;
+    mpl_faults notes;
+    noting.errors = &r->notes;
+    mpl_faults_open(&notes, &noting);
     r->decoded = mpl_abi_decode(&r->values, arena, &r->entry->inputs, bytes + 4, length - 4, 4,
-                                budget, NULL, &malformed);
-    if (r->decoded || malformed.code != MOONPLAN_MEMORY) return true;
-    if (err) *err = malformed;
+                                budget, &notes, &malformed);
+    mpl_faults_close(&notes, &noting, NULL);
+    if (!notes.no_memory && (r->decoded || malformed.code != MOONPLAN_MEMORY)) return true;
+    mpl_error_memory(err);
     return false;
 }
 
 void mpl_revert_build(mpl_builder *builder, const moonplan_abi *own, const uint8_t *bytes,
                       size_t length, const moonplan_abi_source *sources, size_t source_count,
-                      mpl_arena *arena, mpl_abi_budget *budget) {
+                      mpl_arena *arena, mpl_abi_budget *budget, const moonplan_options *options) {
     reading r = {0};
     sentence s = {.length = 0};
     const char *kind;
@@ -146,12 +152,17 @@ void mpl_revert_build(mpl_builder *builder, const moonplan_abi *own, const uint8
     } else {
         moonplan_error err;
         mpl_hex_encode(selector + 2, bytes, 4);
-        if (!find(&r, own, bytes, length, sources, source_count, arena, budget, &err)) {
+        if (!find(&r, own, bytes, length, sources, source_count, arena, budget, options, &err)) {
+            moonplan_error_list_free(r.notes);
             if (builder->error.code == MOONPLAN_OK) builder->error = err;
             return;
         }
         if (r.entry) {
             kind = tell(&s, &r);
+            if (r.decoded && r.notes) {
+                say_text(&s, ", not encoded as every compiler does it: ");
+                say_text(&s, moonplan_error_list_at(r.notes, 0)->message);
+            }
         } else {
             kind = "unknown";
             say_text(&s, "reverted with an error that nobody described, selector ");
@@ -175,10 +186,12 @@ void mpl_revert_build(mpl_builder *builder, const moonplan_abi *own, const uint8
         }
         mpl_build_name(builder, text_of("arguments"));
         mpl_abi_build_arguments(builder, &r.values);
+        mpl_abi_build_notes(builder, r.notes, 0);
     }
     mpl_build_name(builder, text_of("data"));
     mpl_build_bytes(builder, bytes, length);
     mpl_build_end(builder);
+    moonplan_error_list_free(r.notes);
 }
 
 moonplan_abi *mpl_revert_solidity(const moonplan_options *options, moonplan_error *err) {
@@ -202,7 +215,7 @@ moonplan_document *moonplan_revert_decode(const uint8_t *bytes, size_t length,
     mpl_arena_open(&arena, &alloc);
     mpl_abi_budget_open(&budget, options);
     mpl_build_open(&builder, options);
-    mpl_revert_build(&builder, own, bytes, length, sources, source_count, &arena, &budget);
+    mpl_revert_build(&builder, own, bytes, length, sources, source_count, &arena, &budget, options);
     moonplan_document *document = mpl_build_finish(&builder, err);
     mpl_arena_close(&arena);
     moonplan_abi_free(own);

@@ -35,7 +35,10 @@ typedef struct mpl_review_run {
     mpl_alloc *alloc;
     mpl_arena arena; /* for one step at a time */
     moonplan_abi *known;
-    mpl_abi_budget budget;
+    /* `other` is for what only untrusted descriptions say, so that they use up nothing that is
+     * needed to find what there is without them. */
+    mpl_abi_budget budget, other;
+    bool beside; /* in the other one */
     mpl_findings findings;
     mpl_builder builder;
     mpl_buffer allowances; /* mpl_allowance */
@@ -66,15 +69,38 @@ bool mpl_review_open(mpl_review_run *run, mpl_alloc *alloc, const moonplan_optio
                      const moonplan_review_context *context, moonplan_error *err);
 void mpl_review_close(mpl_review_run *run);
 
-/* review_inner.c: the calls inside a call, as the member `calls`. */
-void mpl_review_inner(mpl_review_run *run, const mpl_scene *scene, const mpl_known *row,
-                      const moonplan_abi_value *arguments);
+/* What a call is taken for. */
+typedef struct mpl_meaning {
+    const moonplan_abi_entry *entry;
+    const mpl_known *row; /* NULL: not one of the table */
+    const moonplan_abi_value *arguments;
+} mpl_meaning;
+
+/* review_call.c: work for what only an untrusted source says stands between the two. */
+bool mpl_review_beside(mpl_review_run *run);
+void mpl_review_back(mpl_review_run *run, bool begun);
+/* Who describes a function: the table or a trusted source; only an untrusted one; nobody. */
+typedef enum mpl_describer { MPL_NOBODY = 0, MPL_UNTRUSTED, MPL_DESCRIBED } mpl_describer;
+mpl_describer mpl_review_described(const mpl_review_run *run, const uint8_t *selector);
+
+/* review_inner.c: the calls inside a call, as the member `calls`, by everything that it may mean.
+ */
+void mpl_review_inner(mpl_review_run *run, const mpl_scene *scene, const mpl_meaning *meanings,
+                      size_t count);
 
 /* review_rules.c: findings on the target and value of a call, on what it does, on a step as a
  * whole, and on all allowances together. */
 void mpl_review_target(mpl_review_run *run, const mpl_scene *scene);
 void mpl_review_act(mpl_review_run *run, const mpl_scene *scene, const mpl_known *row,
                     const moonplan_abi_value *arguments);
+/* Permit2's PermitSingle or PermitBatch and a signature, for the owner's tokens. */
+void mpl_review_permit2(mpl_review_run *run, const mpl_scene *scene, const uint8_t *owner,
+                        const moonplan_abi_value *permit, bool batch);
+/* Arguments that look like a signature, of a function that the table does not know. */
+void mpl_review_signed(mpl_review_run *run, const mpl_scene *scene,
+                       const moonplan_abi_value *arguments);
+/* A parameter's name says that it is a signature. */
+bool mpl_review_signature_name(moonplan_text name);
 void mpl_review_label(mpl_review_run *run, size_t step, moonplan_text kind);
 void mpl_review_allowances(mpl_review_run *run);
 

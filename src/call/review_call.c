@@ -60,21 +60,60 @@ static bool bound(const mpl_review_run *run, const moonplan_abi_source *source, 
     return memcmp(given, wanted.bytes, sizeof given) == 0;
 }
 
+/* An untrusted source has a say only where nobody else has one. */
 static choice choose(const mpl_review_run *run, const uint8_t *to, const uint8_t *selector,
                      const moonplan_abi_entry *known) {
-    choice loose = {known, NULL, false};
+    choice loose = {known, NULL, false}, said = {NULL, NULL, false};
     for (size_t i = 0; i < run->context->source_count; i++) {
         const moonplan_abi_source *source = &run->context->sources[i];
         const moonplan_abi_entry *entry =
             moonplan_abi_by_selector(source->abi, MOONPLAN_ABI_CALL, selector);
         if (!entry) continue;
-        if (bound(run, source, to)) return (choice){entry, source, true};
+        bool own = bound(run, source, to);
+        if (source->untrusted) {
+            if (own && !said.certain)
+                said = (choice){entry, source, true};
+            else if (!source->address.length && !said.source)
+                said = (choice){entry, source, false};
+            continue;
+        }
+        if (own) return (choice){entry, source, true};
         if (source->address.length || loose.source) continue;
         /* One that contradicts the table loses against it; one that agrees brings better names. */
         if (!known || mpl_text_equal(entry->signature, known->signature))
             loose = (choice){entry, source, false};
     }
-    return loose;
+    said.certain = false;
+    return loose.entry ? loose : said;
+}
+
+mpl_describer mpl_review_described(const mpl_review_run *run, const uint8_t *selector) {
+    mpl_describer who = MPL_NOBODY;
+    if (moonplan_abi_by_selector(run->known, MOONPLAN_ABI_CALL, selector)) return MPL_DESCRIBED;
+    for (size_t i = 0; i < run->context->source_count; i++) {
+        const moonplan_abi_source *source = &run->context->sources[i];
+        if (!moonplan_abi_by_selector(source->abi, MOONPLAN_ABI_CALL, selector)) continue;
+        if (!source->untrusted) return MPL_DESCRIBED;
+        who = MPL_UNTRUSTED;
+    }
+    return who;
+}
+
+static void exchange(mpl_review_run *run) {
+    mpl_abi_budget budget = run->budget;
+    run->budget = run->other;
+    run->other = budget;
+    run->beside = !run->beside;
+}
+
+bool mpl_review_beside(mpl_review_run *run) {
+    if (run->beside) return false;
+    exchange(run);
+    return true;
+}
+
+void mpl_review_back(mpl_review_run *run, bool begun) {
+    if (begun) exchange(run);
 }
 
 /* -- Decoding ------------------------------------------------------------------*/
@@ -127,33 +166,6 @@ static bool over_budget(const attempt *a) {
     return a->err.code == MOONPLAN_ABI_BUDGET || a->err.code == MOONPLAN_LIMIT;
 }
 
-static void build_notes(mpl_review_run *run, const attempt *a) {
-    mpl_builder *builder = &run->builder;
-    size_t count = moonplan_error_list_count(a->notes);
-    mpl_build_name(builder, text_of("canonical"));
-    mpl_build_boolean(builder, count == 0 && a->missing == 0);
-    if (count == 0 && a->missing == 0) return;
-    mpl_build_name(builder, text_of("notes"));
-    mpl_build_array(builder);
-    if (a->missing) {
-        mpl_build_object(builder);
-        mpl_member_text(builder, "code", text_of("abi.length"));
-        mpl_member_text(builder, "message",
-                        text_of("the arguments are cut short; read as if zeros followed"));
-        mpl_build_end(builder);
-    }
-    for (size_t i = 0; i < count; i++) {
-        const moonplan_error *note = moonplan_error_list_at(a->notes, i);
-        mpl_build_object(builder);
-        mpl_member_text(builder, "code", text_of(moonplan_code_name(note->code)));
-        mpl_member_text(builder, "at", (moonplan_text){note->at, note->at_length});
-        if (note->offset != MOONPLAN_NO_OFFSET) mpl_member_number(builder, "offset", note->offset);
-        mpl_member_text(builder, "message", text_of(note->message));
-        mpl_build_end(builder);
-    }
-    mpl_build_end(builder);
-}
-
 /* -- Text inside -----------------------------------------------------------------*/
 
 static bool hidden(const moonplan_abi_value *value) {
@@ -201,9 +213,9 @@ static void build_function(mpl_review_run *run, const choice *c) {
     mpl_build_boolean(builder, !c->certain);
 }
 
-static void note_findings(mpl_review_run *run, const mpl_scene *scene, const choice *c,
-                          const attempt *a) {
-    moonplan_text signature = mpl_called(c->entry);
+static void note_findings(mpl_review_run *run, const mpl_scene *scene,
+                          const moonplan_abi_entry *entry, const attempt *a) {
+    moonplan_text signature = mpl_called(entry);
     if (a->missing)
         MPL_FIND_IN(run, scene, DECODE_NOT_CANONICAL,
                     "the arguments of %t are cut short by %u byte%s; a contract that does not look "
@@ -219,23 +231,9 @@ static void note_findings(mpl_review_run *run, const mpl_scene *scene, const cho
                     &signature);
 }
 
-/* A description that contradicts the table: what the table knows of the selector counts all the
- * same, so that nobody can talk a finding away. */
-static void other_meaning(mpl_review_run *run, const mpl_scene *scene, const choice *c,
-                          const moonplan_abi_entry *known, const uint8_t *data, size_t length) {
-    attempt a;
-    moonplan_text given = mpl_called(c->entry), standard = mpl_called(known);
-    MPL_FIND_IN(run, scene, DECODE_AMBIGUOUS,
-                "%t by the description that was handed in, and %t by the standard: one selector",
-                &given, &standard);
-    try_decode(run, &a, &known->inputs, data, length);
-    if (a.fine) mpl_review_act(run, scene, mpl_known_row(run->known, known), &a.values);
-    moonplan_error_list_free(a.notes);
-}
-
-static void not_decoded(mpl_review_run *run, const mpl_scene *scene, const choice *c,
-                        const attempt *a, const uint8_t *data, size_t length) {
-    moonplan_text signature = mpl_called(c->entry);
+static void unreadable(mpl_review_run *run, const mpl_scene *scene, const moonplan_abi_entry *entry,
+                       const attempt *a) {
+    moonplan_text signature = mpl_called(entry);
     if (over_budget(a))
         MPL_FIND_IN(run, scene, DECODE_BUDGET, "not decoded: the arguments of %t: %s", &signature,
                     a->err.message);
@@ -243,46 +241,101 @@ static void not_decoded(mpl_review_run *run, const mpl_scene *scene, const choic
         MPL_FIND_IN(run, scene, DECODE_MALFORMED,
                     "the selector is that of %t, but its arguments cannot be read: %s", &signature,
                     a->err.message);
+}
+
+/* A description that contradicts the table: what the table knows of the selector counts all the
+ * same, so that nobody can talk a finding away. */
+static void other_meaning(mpl_review_run *run, const mpl_scene *scene,
+                          const moonplan_abi_entry *entry, const moonplan_abi_entry *known,
+                          const attempt *a) {
+    moonplan_text given = mpl_called(entry), standard = mpl_called(known);
+    MPL_FIND_IN(run, scene, DECODE_AMBIGUOUS,
+                "%t by the description that was handed in, and %t by the standard: one selector",
+                &given, &standard);
+    if (!a->fine) {
+        run->facts.unclear = true;
+        if (!run->no_memory) unreadable(run, scene, known, a);
+        return;
+    }
+    note_findings(run, scene, known, a);
+    mpl_review_act(run, scene, mpl_known_row(run->known, known), &a->values);
+}
+
+static void unknown(mpl_review_run *run, const mpl_scene *scene, const choice *said,
+                    const uint8_t *data, size_t length) {
+    char digits[10] = "0x";
+    moonplan_text selector = {digits, sizeof digits};
+    mpl_hex_encode(digits + 2, data, 4);
+    run->facts.unclear = true;
+    if (said->entry) {
+        moonplan_text signature = mpl_called(said->entry);
+        MPL_FIND_IN(run, scene, DECODE_UNKNOWN_SELECTOR,
+                    "only %q describes the function %t, as %t; nothing else speaks for that",
+                    &said->source->origin, &selector, &signature);
+    } else {
+        MPL_FIND_IN(run, scene, DECODE_UNKNOWN_SELECTOR,
+                    "not decoded: nobody described the function %t, and %u bytes of arguments",
+                    &selector, (uint64_t)length - 4);
+    }
+}
+
+static void build_unknown(mpl_review_run *run, const uint8_t *data, size_t length) {
+    char digits[10] = "0x";
+    mpl_hex_encode(digits + 2, data, 4);
     mpl_member_text(&run->builder, "kind", text_of("not_decoded"));
-    build_function(run, c);
-    build_undecoded(run, a->err.message, data, length);
+    mpl_member_text(&run->builder, "selector", (moonplan_text){digits, sizeof digits});
+    build_undecoded(run, "nobody described this function", data, length);
+}
+
+/* The call as `c` has it; `known`: what the table has. */
+static void described(mpl_review_run *run, const mpl_scene *scene, const choice *c,
+                      const moonplan_abi_entry *known, const uint8_t *data, size_t length) {
+    mpl_builder *builder = &run->builder;
+    bool contradiction = known && !mpl_text_equal(known->signature, c->entry->signature);
+    const mpl_known *row = known ? mpl_known_row(run->known, known) : NULL;
+    mpl_meaning meanings[2];
+    size_t count = 0;
+    attempt a, standard = {.fine = false};
+    if (contradiction) try_decode(run, &standard, &known->inputs, data, length);
+    try_decode(run, &a, &c->entry->inputs, data, length);
+    if (standard.fine) meanings[count++] = (mpl_meaning){known, row, &standard.values};
+    if (a.fine) {
+        mpl_member_text(builder, "kind", text_of("decoded"));
+        build_function(run, c);
+        mpl_build_name(builder, text_of("arguments"));
+        mpl_abi_build_arguments(builder, &a.values);
+        mpl_abi_build_notes(builder, a.notes, a.missing);
+        note_findings(run, scene, c->entry, &a);
+        if (contradiction || !row)
+            mpl_review_signed(run, scene, &a.values);
+        else
+            mpl_review_act(run, scene, row, &a.values);
+        meanings[count++] = (mpl_meaning){c->entry, contradiction ? NULL : row, &a.values};
+    } else if (!run->no_memory) {
+        unreadable(run, scene, c->entry, &a);
+        mpl_member_text(builder, "kind", text_of("not_decoded"));
+        build_function(run, c);
+        build_undecoded(run, a.err.message, data, length);
+    }
+    if (contradiction) other_meaning(run, scene, c->entry, known, &standard);
+    mpl_review_inner(run, scene, meanings, count);
+    moonplan_error_list_free(a.notes);
+    moonplan_error_list_free(standard.notes);
 }
 
 static void selected(mpl_review_run *run, const mpl_scene *scene, const uint8_t *data,
                      size_t length) {
-    mpl_builder *builder = &run->builder;
     const moonplan_abi_entry *known = moonplan_abi_by_selector(run->known, MOONPLAN_ABI_CALL, data);
     choice c = choose(run, scene->to, data, known);
-    char digits[10] = "0x";
-    moonplan_text selector = {digits, sizeof digits};
-    mpl_hex_encode(digits + 2, data, 4);
+    bool said = c.source && c.source->untrusted;
+    if (!c.entry || said) unknown(run, scene, &c, data, length);
     if (!c.entry) {
-        MPL_FIND_IN(run, scene, DECODE_UNKNOWN_SELECTOR,
-                    "not decoded: nobody described the function %t, and %u bytes of arguments",
-                    &selector, (uint64_t)length - 4);
-        mpl_member_text(builder, "kind", text_of("not_decoded"));
-        mpl_member_text(builder, "selector", selector);
-        build_undecoded(run, "nobody described this function", data, length);
+        build_unknown(run, data, length);
         return;
     }
-    attempt a;
-    try_decode(run, &a, &c.entry->inputs, data, length);
-    bool contradiction = known && !mpl_text_equal(known->signature, c.entry->signature);
-    if (!a.fine) {
-        if (!run->no_memory) not_decoded(run, scene, &c, &a, data, length);
-    } else {
-        const mpl_known *row = known && !contradiction ? mpl_known_row(run->known, known) : NULL;
-        mpl_member_text(builder, "kind", text_of("decoded"));
-        build_function(run, &c);
-        mpl_build_name(builder, text_of("arguments"));
-        mpl_abi_build_arguments(builder, &a.values);
-        build_notes(run, &a);
-        note_findings(run, scene, &c, &a);
-        if (row) mpl_review_act(run, scene, row, &a.values);
-        mpl_review_inner(run, scene, row, &a.values);
-    }
-    if (contradiction) other_meaning(run, scene, &c, known, data, length);
-    moonplan_error_list_free(a.notes);
+    bool begun = said && mpl_review_beside(run);
+    described(run, scene, &c, known, data, length);
+    mpl_review_back(run, begun);
 }
 
 void mpl_review_call(mpl_review_run *run, const mpl_scene *scene, const uint8_t *data,
@@ -316,6 +369,7 @@ bool mpl_review_open(mpl_review_run *run, mpl_alloc *alloc, const moonplan_optio
     mpl_arena_open(&run->arena, alloc);
     mpl_buffer_open(&run->allowances, alloc);
     mpl_abi_budget_open(&run->budget, options);
+    mpl_abi_budget_open(&run->other, options);
     mpl_findings_open(&run->findings, options);
     if (!mpl_options_sound(options, err)) return false;
     run->known = mpl_known_abi(options, err);

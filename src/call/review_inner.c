@@ -7,6 +7,7 @@
 typedef struct inner {
     mpl_review_run *run;
     const mpl_scene *outer;
+    const moonplan_abi_entry *entry; /* what the outer call is taken for */
     size_t count;
     bool open, refused; /* refused: over the depth, and said so */
 } inner;
@@ -132,13 +133,12 @@ static void add_parallel(inner *in, const mpl_known *row, const moonplan_abi_val
     const moonplan_abi_value *data = &arguments->items[row->data];
     const moonplan_abi_value *value = row->value >= 0 ? &arguments->items[row->value] : NULL;
     /* SimpleAccount takes an empty list of values for zeros. */
-    if (to->count != data->count || (value && value->count && value->count != to->count)) {
-        not_calls(in, "a batch whose lists are of different lengths");
-        return;
-    }
-    for (size_t i = 0; i < to->count; i++) {
+    if (to->count != data->count || (value && value->count && value->count != to->count))
+        not_calls(in,
+                  "a batch whose lists are of different lengths, behind the end of one of them");
+    for (size_t i = 0; i < to->count && i < data->count; i++) {
         mpl_scene scene = made_by(in, to->items[i].bytes);
-        if (value && value->count) scene.value = number(&value->items[i]);
+        if (value && i < value->count) scene.value = number(&value->items[i]);
         add(in, scene, data->items[i].bytes, data->items[i].length);
     }
 }
@@ -174,29 +174,84 @@ static void add_packed(inner *in, const moonplan_abi_value *packed) {
     }
 }
 
-static bool decode_batch(inner *in, moonplan_abi_value *out, const moonplan_abi_value *data,
-                         bool with_bytes) {
+/* Bytes that are laid out so; false where they are not. The notes are the caller's. */
+static bool decode_layout(inner *in, moonplan_abi_value *out, const moonplan_abi_value *data,
+                          mpl_layout layout, moonplan_error_list **notes) {
     mpl_review_run *run = in->run;
     moonplan_options own = *run->options;
-    moonplan_error_list *notes = NULL;
     moonplan_error err;
     mpl_faults faults;
-    own.errors = &notes;
+    own.errors = notes;
+    *notes = NULL;
     mpl_faults_open(&faults, &own);
-    bool fine = mpl_abi_decode(out, &run->arena, &mpl_known_batch(run->known, with_bytes)->inputs,
-                               data->bytes, data->length, 0, &run->budget, &faults, &err);
+    bool fine = mpl_abi_decode(out, &run->arena, mpl_known_layout(run->known, layout), data->bytes,
+                               data->length, 0, &run->budget, &faults, &err);
     mpl_faults_close(&faults, &own, NULL);
     if (faults.no_memory || (!fine && err.code == MOONPLAN_MEMORY)) run->no_memory = true;
-    bool clean = fine && !notes;
+    if (fine || run->no_memory) return fine && !run->no_memory;
+    if (err.code == MOONPLAN_ABI_BUDGET || err.code == MOONPLAN_LIMIT)
+        MPL_FIND_IN(run, in->outer, DECODE_BUDGET, "not decoded: the bytes in here: %s",
+                    err.message);
+    return false;
+}
+
+/* What was decoded counts, however it is encoded: contracts differ in what they look at. */
+static void not_canonical(inner *in, moonplan_error_list *notes) {
+    moonplan_text signature = mpl_called(in->entry);
+    if (notes)
+        MPL_FIND_IN(in->run, in->outer, DECODE_NOT_CANONICAL,
+                    "the bytes that %t takes are not encoded as every compiler does it: %s",
+                    &signature, moonplan_error_list_at(notes, 0)->message);
     moonplan_error_list_free(notes);
-    return clean;
+}
+
+/* A batch alone or with data behind it: the two have the calls at the same place, and the first
+ * offset tells how many heads there are, if the encoding is canonical. */
+static bool add_batch(inner *in, const moonplan_abi_value *data) {
+    static const mpl_known parts = {.to = 0, .value = 1, .data = 2};
+    moonplan_error_list *notes = NULL;
+    moonplan_abi_value values;
+    uint64_t first = 0;
+    bool with = data->length >= 32 && mpl_uint256_small(mpl_uint256_read(data->bytes), &first) &&
+                first >= 64;
+    if (!with || !decode_layout(in, &values, data, MPL_LAYOUT_BATCH_WITH, &notes)) {
+        moonplan_error_list_free(notes);
+        if (!decode_layout(in, &values, data, MPL_LAYOUT_BATCH, &notes)) {
+            moonplan_error_list_free(notes);
+            return false;
+        }
+    }
+    not_canonical(in, notes);
+    add_tuples(in, &parts, &values.items[0]);
+    if (values.count > 1 && values.items[1].length) {
+        in->run->facts.signatures += !in->outer->assumed && !in->run->beside;
+        MPL_FIND_IN(in->run, in->outer, SIGNATURE_SPENT,
+                    "%u bytes behind the calls (ERC-7821: opData) authorize them: usually a "
+                    "signature made earlier; what was signed is not in the plan",
+                    (uint64_t)values.items[1].length);
+    }
+    return true;
+}
+
+/* ERC-7821: a mode of its own for a list of batches. */
+static bool add_batches(inner *in, const moonplan_abi_value *data) {
+    moonplan_error_list *notes = NULL;
+    moonplan_abi_value values;
+    if (!decode_layout(in, &values, data, MPL_LAYOUT_BATCHES, &notes)) {
+        moonplan_error_list_free(notes);
+        return false;
+    }
+    not_canonical(in, notes);
+    for (size_t i = 0; i < values.items[0].count && !in->run->no_memory; i++)
+        if (!add_batch(in, &values.items[0].items[i]))
+            not_calls(in, "an execution in an encoding that is not known, in a list of them");
+    return true;
 }
 
 /* ERC-7579, Execution: the mode's first byte is the kind of call. Bytes 6 to 9 of it are a selector
- * of the mode; ERC-7821 uses it to announce data behind the calls. */
+ * of the mode; ERC-7821 uses it to announce data behind the calls, or a list of batches. */
 static void add_mode(inner *in, const moonplan_abi_value *mode, const moonplan_abi_value *data) {
-    static const mpl_known batch = {.to = 0, .value = 1, .data = 2};
-    moonplan_abi_value values;
+    static const uint8_t batches[4] = {0x78, 0x21, 0x00, 0x02};
     switch (mode->bytes[0]) {
     case 0x00: /* target, value, calldata, packed */
         if (data->length >= 52) {
@@ -215,10 +270,8 @@ static void add_mode(inner *in, const moonplan_abi_value *mode, const moonplan_a
         }
         break;
     case 0x01:
-        if (decode_batch(in, &values, data, false) || decode_batch(in, &values, data, true)) {
-            add_tuples(in, &batch, &values.items[0]);
-            return;
-        }
+        if (memcmp(mode->bytes + 6, batches, sizeof batches) == 0 && add_batches(in, data)) return;
+        if (add_batch(in, data)) return;
         break;
     default:
         break;
@@ -226,61 +279,188 @@ static void add_mode(inner *in, const moonplan_abi_value *mode, const moonplan_a
     if (!in->run->no_memory) not_calls(in, "an execution in a mode or encoding that is not known");
 }
 
-/* -- Bytes that may be calls -----------------------------------------------------*/
+/* -- Commands of a router ----------------------------------------------------------*/
 
-static bool described(const mpl_review_run *run, const uint8_t *selector) {
-    if (moonplan_abi_by_selector(run->known, MOONPLAN_ABI_CALL, selector)) return true;
-    for (size_t i = 0; i < run->context->source_count; i++)
-        if (moonplan_abi_by_selector(run->context->sources[i].abi, MOONPLAN_ABI_CALL, selector))
-            return true;
-    return false;
-}
+/* Uniswap, Universal Router, Commands: bit 7 allows a command to fail, bit 6 has had no meaning. */
+#define COMMAND               0x3f
+#define COMMAND_PERMITS       0x03
+#define COMMAND_PERMIT        0x0a
+#define COMMAND_MANAGER3_SIGN 0x11
+#define COMMAND_MANAGER3      0x12
+#define COMMAND_MANAGER4      0x14
+#define COMMAND_PLAN_FIRST    0x20 /* of the first version; 0x21 later */
+#define COMMAND_PLAN          0x21
 
-/* A selector that somebody described, and whole words behind it. */
-static void add_if_call(inner *in, const moonplan_abi_value *value) {
-    if (value->length < 4 || value->length % 32 != 4 || !described(in->run, value->bytes)) return;
-    mpl_scene scene = {.assumed = true};
-    add(in, scene, value->bytes, value->length);
-}
+static void add_if_call(inner *in, const moonplan_abi_value *value);
 
-/* Nested as deep as the type: MPL_ABI_DEPTH at most. */
-static void search(inner *in, const moonplan_abi_value *value) {
-    if (value->type->base == MOONPLAN_ABI_BYTES) {
-        add_if_call(in, value);
+static void add_permit(inner *in, const moonplan_abi_value *input, bool batch) {
+    moonplan_error_list *notes = NULL;
+    moonplan_abi_value values;
+    if (!decode_layout(in, &values, input, batch ? MPL_LAYOUT_PERMITS : MPL_LAYOUT_PERMIT,
+                       &notes)) {
+        moonplan_error_list_free(notes);
         return;
     }
-    for (size_t i = 0; i < value->count && !in->run->no_memory; i++) search(in, &value->items[i]);
+    not_canonical(in, notes);
+    mpl_review_permit2(in->run, in->outer, in->outer->caller, &values.items[0], batch);
 }
 
-void mpl_review_inner(mpl_review_run *run, const mpl_scene *scene, const mpl_known *row,
-                      const moonplan_abi_value *arguments) {
-    inner in = {.run = run, .outer = scene};
-    const moonplan_abi_value *items = arguments->items;
+/* Only what grants something is looked into; swaps and payments are said not to be. */
+static void add_commands(inner *in, const moonplan_abi_value *commands,
+                         const moonplan_abi_value *inputs, unsigned depth) {
+    mpl_review_run *run = in->run;
+    if (depth > run->options->limits.call_depth) {
+        MPL_FIND_IN(run, in->outer, DECODE_BUDGET,
+                    "plans in plans of a router are nested deeper than the limit call_depth "
+                    "allows: %u",
+                    run->options->limits.call_depth);
+        return;
+    }
+    for (size_t i = 0; i < commands->length && i < inputs->count && !run->no_memory; i++) {
+        const moonplan_abi_value *input = &inputs->items[i];
+        moonplan_error_list *notes = NULL;
+        moonplan_abi_value plan;
+        switch (commands->bytes[i] & COMMAND) {
+        case COMMAND_PERMIT:
+        case COMMAND_PERMITS:
+            add_permit(in, input, (commands->bytes[i] & COMMAND) == COMMAND_PERMITS);
+            break;
+        case COMMAND_MANAGER3_SIGN:
+        case COMMAND_MANAGER3:
+        case COMMAND_MANAGER4:
+            add_if_call(in, input);
+            break;
+        case COMMAND_PLAN_FIRST:
+        case COMMAND_PLAN:
+            if (decode_layout(in, &plan, input, MPL_LAYOUT_COMMANDS, &notes)) {
+                not_canonical(in, notes);
+                add_commands(in, &plan.items[0], &plan.items[1], depth + 1);
+            } else {
+                moonplan_error_list_free(notes);
+            }
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+/* -- Bytes that may be calls -----------------------------------------------------*/
+
+static mpl_describer describer(const inner *in, const moonplan_abi_value *value) {
+    return value->length < 4 ? MPL_NOBODY : mpl_review_described(in->run, value->bytes);
+}
+
+/* A selector that somebody described, whatever stands behind it: contracts do not look whether it
+ * is whole words, and the decoder says what is wrong with them. */
+static void add_if_call(inner *in, const moonplan_abi_value *value) {
+    mpl_scene scene = {.assumed = true};
+    if (describer(in, value) == MPL_DESCRIBED) add(in, scene, value->bytes, value->length);
+}
+
+static void add_if_said(inner *in, const moonplan_abi_value *value) {
+    mpl_scene scene = {.assumed = true};
+    if (describer(in, value) != MPL_UNTRUSTED) return;
+    bool begun = mpl_review_beside(in->run);
+    add(in, scene, value->bytes, value->length);
+    mpl_review_back(in->run, begun);
+}
+
+/* Bytes that cannot be looked into. */
+typedef struct opaque {
+    const moonplan_abi_value *first;
+    uint64_t count;
+} opaque;
+
+/* Nested as deep as the type: MPL_ABI_DEPTH at most. A string is made of bytes too, but rarely of
+ * those. */
+static void search(inner *in, const moonplan_abi_value *value, bool known, opaque *left) {
+    moonplan_abi_base base = value->type->base;
+    if (base == MOONPLAN_ABI_BYTES || base == MOONPLAN_ABI_STRING) {
+        add_if_call(in, value);
+        bool signature = known && mpl_review_signature_name(value->type->name);
+        if (base == MOONPLAN_ABI_STRING || !value->length || signature ||
+            describer(in, value) == MPL_DESCRIBED)
+            return;
+        if (left->count++ == 0) left->first = value;
+        return;
+    }
+    for (size_t i = 0; i < value->count && !in->run->no_memory; i++)
+        search(in, &value->items[i], known, left);
+}
+
+/* Behind everything else, so that what is said changes no number of what is there without it. */
+static void search_said(inner *in, const moonplan_abi_value *value) {
+    moonplan_abi_base base = value->type->base;
+    if (base == MOONPLAN_ABI_BYTES || base == MOONPLAN_ABI_STRING) {
+        add_if_said(in, value);
+        return;
+    }
+    for (size_t i = 0; i < value->count && !in->run->no_memory; i++)
+        search_said(in, &value->items[i]);
+}
+
+static void tell_opaque(inner *in, const opaque *left) {
+    char digits[10] = "0x";
+    moonplan_text signature = mpl_called(in->entry), start = {digits, 0};
+    if (!left->count) return;
+    size_t shown = left->first->length < 4 ? left->first->length : 4;
+    mpl_hex_encode(digits + 2, left->first->bytes, shown);
+    start.length = 2 + 2 * shown;
+    in->run->facts.unclear = true;
+    MPL_FIND_IN(in->run, in->outer, DECODE_NOT_CALLS,
+                left->count == 1
+                    ? "not decoded: bytes among the arguments of %t, which may be a call: %u of "
+                      "them, that begin with %t"
+                    : "not decoded: bytes among the arguments of %t, which may be calls; the "
+                      "first: %u of them, that begin with %t; %u such arguments",
+                &signature, (uint64_t)left->first->length, &start, left->count);
+}
+
+static void look_into(inner *in, const mpl_meaning *meaning) {
+    const mpl_known *row = meaning->row;
+    const moonplan_abi_value *arguments = meaning->arguments, *items = arguments->items;
+    opaque left = {NULL, 0};
+    in->entry = meaning->entry;
     switch (row ? row->inner : MPL_INNER_NONE) {
     case MPL_INNER_SELF:
-        add_self(&in, &items[row->list]);
+        add_self(in, &items[row->list]);
         break;
     case MPL_INNER_TUPLES:
-        add_tuples(&in, row, &items[row->list]);
+        add_tuples(in, row, &items[row->list]);
         break;
     case MPL_INNER_PARALLEL:
-        add_parallel(&in, row, arguments);
+        add_parallel(in, row, arguments);
         break;
     case MPL_INNER_ONE:
-        add_one(&in, row, arguments);
+        add_one(in, row, arguments);
         break;
     case MPL_INNER_PACKED:
-        add_packed(&in, &items[row->data]);
+        add_packed(in, &items[row->data]);
         break;
     case MPL_INNER_MODE:
-        add_mode(&in, &items[row->list], &items[row->data]);
+        add_mode(in, &items[row->list], &items[row->data]);
         break;
     case MPL_INNER_COMMANDS:
-        not_calls(&in, "the commands of a router, which are not calls");
+        not_calls(in, "the commands of a router, which are not calls; only permits are looked for");
+        add_commands(in, &items[row->list], &items[row->data], 0);
         break;
     default:
-        search(&in, arguments);
+        search(in, arguments, row != NULL, &left);
+        tell_opaque(in, &left);
         break;
+    }
+}
+
+void mpl_review_inner(mpl_review_run *run, const mpl_scene *scene, const mpl_meaning *meanings,
+                      size_t count) {
+    inner in = {.run = run, .outer = scene};
+    for (size_t i = 0; i < count; i++) look_into(&in, &meanings[i]);
+    for (size_t i = 0; i < count; i++) {
+        bool plain = !meanings[i].row || meanings[i].row->inner == MPL_INNER_NONE;
+        if (!plain) continue;
+        in.entry = meanings[i].entry;
+        search_said(&in, meanings[i].arguments);
     }
     if (in.open) mpl_build_end(&run->builder);
 }

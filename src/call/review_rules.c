@@ -12,10 +12,12 @@ static bool is_zero(const uint8_t *address) {
     return same_address(address, zero);
 }
 
-/* Bytes that only look like a call say nothing certain about what the step does. */
+/* Bytes that only look like a call, and what an untrusted source says, are nothing certain about
+ * what the step does. */
 static bool doing(mpl_review_run *run, const mpl_scene *scene) {
-    run->facts.unclear = run->facts.unclear || scene->assumed;
-    return !scene->assumed;
+    bool unsure = scene->assumed || run->beside;
+    run->facts.unclear = run->facts.unclear || unsure;
+    return !unsure;
 }
 
 static moonplan_text decimal(char out[MPL_UINT256_TEXT], mpl_uint256 number) {
@@ -95,12 +97,12 @@ static void remember(mpl_review_run *run, const mpl_scene *scene, uint8_t kind,
 }
 
 static void tokens(mpl_review_run *run, const mpl_scene *scene, const uint8_t *owner,
-                   const uint8_t *spender, mpl_uint256 amount, bool increase) {
+                   const uint8_t *of, const uint8_t *spender, mpl_uint256 amount, bool increase) {
     mpl_shown a, b;
     char digits[MPL_UINT256_TEXT];
-    moonplan_text who = mpl_show_address(&a, spender), token = mpl_show_address(&b, scene->to);
+    moonplan_text who = mpl_show_address(&a, spender), token = mpl_show_address(&b, of);
     moonplan_text shown = decimal(digits, amount);
-    remember(run, scene, 't', owner, scene->to, spender, amount, increase);
+    remember(run, scene, 't', owner, of, spender, amount, increase);
     if (mpl_is_unlimited(amount))
         MPL_FIND_IN(run, scene, ALLOWANCE_UNLIMITED,
                     "%t may take all there is, now and later, of the token %t: %t", &who, &token,
@@ -116,11 +118,11 @@ static void tokens(mpl_review_run *run, const mpl_scene *scene, const uint8_t *o
                     "revokes: %t may take nothing more of the token %t", &who, &token);
 }
 
-static void collection(mpl_review_run *run, const mpl_scene *scene, const uint8_t *operator,
-                       bool granted, const char *what) {
+static void collection(mpl_review_run *run, const mpl_scene *scene, const uint8_t *owner,
+                       const uint8_t *operator, bool granted, const char *what) {
     mpl_shown a, b;
     moonplan_text who = mpl_show_address(&a, operator), of = mpl_show_address(&b, scene->to);
-    remember(run, scene, 'a', scene->caller, scene->to, operator, mpl_uint256_of(granted), false);
+    remember(run, scene, 'a', owner, scene->to, operator, mpl_uint256_of(granted), false);
     if (granted)
         MPL_FIND_IN(run, scene, ALLOWANCE_FOR_ALL, "%t may move %s of %t, now and later", &who,
                     what, &of);
@@ -182,14 +184,78 @@ static void spends(mpl_review_run *run, const mpl_scene *scene, mpl_uint256 dead
                 &last);
 }
 
+static void spends_some(mpl_review_run *run, const mpl_scene *scene, const char *what) {
+    if (doing(run, scene)) run->facts.signatures++;
+    MPL_FIND_IN(run, scene, SIGNATURE_SPENT,
+                "%s made earlier; what was signed is not in the plan, and the plan's digest says "
+                "nothing about it",
+                what);
+}
+
+/* A signature behind which stands the caller's own allowance for the contract that is called. */
+static void permits_itself(mpl_review_run *run, const mpl_scene *scene, const uint8_t *token,
+                           mpl_uint256 amount, mpl_uint256 deadline) {
+    static const uint8_t nobody[20] = {0};
+    tokens(run, scene, scene->caller, token, scene->runs ? scene->runs : nobody, amount, false);
+    spends(run, scene, deadline);
+}
+
+bool mpl_review_signature_name(moonplan_text name) {
+    static const char *const ends[] = {"signature", "signatures", "sig", "sigs"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t length = strlen(ends[i]), at = 0;
+        if (name.length < length) continue;
+        const char *end = name.bytes + name.length - length;
+        while (at < length && (end[at] | 0x20) == ends[i][at]) at++;
+        if (at == length) return true;
+    }
+    return false;
+}
+
+/* uint8, bytes32, bytes32 side by side are v, r and s; bytes are one if their name, or that of the
+ * array of them, says so. */
+static bool looks_signed(const moonplan_abi_value *value, moonplan_text name) {
+    const moonplan_abi_type *type = value->type;
+    if (type->base == MOONPLAN_ABI_BYTES)
+        return value->length > 0 && mpl_review_signature_name(name);
+    bool tuple = type->base == MOONPLAN_ABI_TUPLE;
+    for (uint32_t i = 0; tuple && i + 2 < type->size; i++) {
+        const moonplan_abi_type *v = &type->items[i];
+        if (v->base == MOONPLAN_ABI_UINT && v->size == 8 && v[1].base == MOONPLAN_ABI_BYTES_N &&
+            v[1].size == 32 && v[2].base == MOONPLAN_ABI_BYTES_N && v[2].size == 32)
+            return true;
+    }
+    for (size_t i = 0; i < value->count; i++)
+        if (looks_signed(&value->items[i], tuple ? type->items[i].name : name)) return true;
+    return false;
+}
+
+void mpl_review_signed(mpl_review_run *run, const mpl_scene *scene,
+                       const moonplan_abi_value *arguments) {
+    if (looks_signed(arguments, arguments->type->name))
+        spends_some(run, scene, "takes what looks like a signature, and uses one that was");
+}
+
+/* Safe, signatures: 65 bytes each, the last one 1 where the owner is the caller or has approved the
+ * hash in a call, and has signed nothing. */
+#define SAFE_SIGNATURE 65
+
+static bool safe_signed(const moonplan_abi_value *signatures) {
+    size_t at = SAFE_SIGNATURE;
+    for (; at <= signatures->length; at += SAFE_SIGNATURE)
+        if (signatures->bytes[at - 1] != 1) return true;
+    return at - SAFE_SIGNATURE != signatures->length;
+}
+
 /* -- Transfers -----------------------------------------------------------------*/
 
-static void transfer(mpl_review_run *run, const mpl_scene *scene, const uint8_t *to) {
+static void transfer(mpl_review_run *run, const mpl_scene *scene, const uint8_t *token,
+                     const uint8_t *to) {
     if (doing(run, scene)) run->facts.transfers++;
     if (is_zero(to))
         MPL_FIND_IN(run, scene, TARGET_ZERO_ADDRESS,
                     "tokens go to the zero address: burnt, or refused by the token");
-    else if (same_address(to, scene->to))
+    else if (same_address(to, token))
         MPL_FIND_IN(run, scene, TARGET_TOKEN,
                     "tokens go to the contract of the token itself, which can rarely give them "
                     "back");
@@ -201,18 +267,67 @@ static mpl_uint256 number(const moonplan_abi_value *value) {
     return mpl_uint256_read(value->bytes);
 }
 
-static void permit2_details(mpl_review_run *run, const mpl_scene *scene,
-                            const moonplan_abi_value *owner, const moonplan_abi_value *permit,
-                            bool batch) {
+void mpl_review_permit2(mpl_review_run *run, const mpl_scene *scene, const uint8_t *owner,
+                        const moonplan_abi_value *permit, bool batch) {
     const moonplan_abi_value *details = &permit->items[0];
     mpl_uint256 deadline = number(&permit->items[2]);
     size_t count = batch ? details->count : 1;
     for (size_t i = 0; i < count; i++) {
         const moonplan_abi_value *one = batch ? &details->items[i] : details;
-        inside_permit2(run, scene, owner->bytes, &one->items[0], permit->items[1].bytes,
+        inside_permit2(run, scene, owner, &one->items[0], permit->items[1].bytes,
                        number(&one->items[1]), number(&one->items[2]), &deadline);
     }
     spends(run, scene, deadline);
+}
+
+/* What is done by a signature that the calldata has in it. */
+static void by_signature(mpl_review_run *run, const mpl_scene *scene, const mpl_known *row,
+                         const moonplan_abi_value *with) {
+    mpl_uint256 all = mpl_uint256_negate(mpl_uint256_of(1));
+    switch (row->act) {
+    case MPL_ACT_AUTHORIZED:
+        transfer(run, scene, scene->to, with[1].bytes);
+        spends(run, scene, number(&with[4]));
+        break;
+    case MPL_ACT_SIGNED:
+        if (row->list >= 0)
+            spends(run, scene, number(&with[row->list]));
+        else
+            spends_some(run, scene, "uses a signature");
+        break;
+    case MPL_ACT_SAFE:
+        if (safe_signed(&with[9])) spends_some(run, scene, "uses signatures of the Safe's owners");
+        break;
+    case MPL_ACT_SELF_PERMIT:
+        permits_itself(run, scene, with[0].bytes, number(&with[1]), number(&with[2]));
+        break;
+    case MPL_ACT_SELF_PERMIT_DAI:
+        permits_itself(run, scene, with[0].bytes, all, number(&with[2]));
+        break;
+    case MPL_ACT_PERMIT_PAIR:
+        permits_itself(run, scene, NULL,
+                       with[row->data].bytes[31] ? all : number(&with[row->value]),
+                       number(&with[row->list]));
+        break;
+    case MPL_ACT_PERMIT_ITEM: {
+        mpl_shown a, b;
+        char digits[MPL_UINT256_TEXT];
+        moonplan_text who = mpl_show_address(&a, with[0].bytes);
+        moonplan_text of = mpl_show_address(&b, scene->to);
+        moonplan_text item = decimal(digits, number(&with[1]));
+        if (doing(run, scene)) run->facts.grants++;
+        MPL_FIND_IN(run, scene, ALLOWANCE_GRANTED, "%t may move the item %t of %t", &who, &item,
+                    &of);
+        spends(run, scene, number(&with[2]));
+        break;
+    }
+    case MPL_ACT_PERMIT_FOR_ALL:
+        collection(run, scene, with[0].bytes, with[1].bytes, with[2].bytes[31] != 0, "everything");
+        spends(run, scene, number(&with[3]));
+        break;
+    default:
+        break;
+    }
 }
 
 void mpl_review_act(mpl_review_run *run, const mpl_scene *scene, const mpl_known *row,
@@ -222,10 +337,10 @@ void mpl_review_act(mpl_review_run *run, const mpl_scene *scene, const mpl_known
     switch (row->act) {
     case MPL_ACT_APPROVE:
     case MPL_ACT_APPROVE_CALL:
-        tokens(run, scene, scene->caller, with[0].bytes, number(&with[1]), false);
+        tokens(run, scene, scene->caller, scene->to, with[0].bytes, number(&with[1]), false);
         break;
     case MPL_ACT_INCREASE:
-        tokens(run, scene, scene->caller, with[0].bytes, number(&with[1]), true);
+        tokens(run, scene, scene->caller, scene->to, with[0].bytes, number(&with[1]), true);
         break;
     case MPL_ACT_DECREASE: {
         mpl_shown shown;
@@ -235,25 +350,27 @@ void mpl_review_act(mpl_review_run *run, const mpl_scene *scene, const mpl_known
         break;
     }
     case MPL_ACT_FOR_ALL:
-        collection(run, scene, with[0].bytes, with[1].bytes[31] != 0, "everything");
+        collection(run, scene, scene->caller, with[0].bytes, with[1].bytes[31] != 0, "everything");
         break;
     case MPL_ACT_OPERATOR:
     case MPL_ACT_REVOKE_OPERATOR:
-        collection(run, scene, with[0].bytes, row->act == MPL_ACT_OPERATOR, "every token");
+        collection(run, scene, scene->caller, with[0].bytes, row->act == MPL_ACT_OPERATOR,
+                   "every token");
         break;
     case MPL_ACT_TRANSFER:
-        transfer(run, scene, with[0].bytes);
+        transfer(run, scene, scene->to, with[0].bytes);
         break;
     case MPL_ACT_TRANSFER_FROM:
-        transfer(run, scene, with[1].bytes);
+        transfer(run, scene, scene->to, with[1].bytes);
         break;
     case MPL_ACT_PERMIT:
-        tokens(run, scene, with[0].bytes, with[1].bytes, number(&with[2]), false);
+        tokens(run, scene, with[0].bytes, scene->to, with[1].bytes, number(&with[2]), false);
         spends(run, scene, number(&with[3]));
         break;
     case MPL_ACT_PERMIT_DAI: {
         mpl_uint256 all = mpl_uint256_negate(mpl_uint256_of(1));
-        tokens(run, scene, with[0].bytes, with[1].bytes, with[4].bytes[31] ? all : zero, false);
+        tokens(run, scene, with[0].bytes, scene->to, with[1].bytes, with[4].bytes[31] ? all : zero,
+               false);
         spends(run, scene, number(&with[3]));
         break;
     }
@@ -263,7 +380,7 @@ void mpl_review_act(mpl_review_run *run, const mpl_scene *scene, const mpl_known
         break;
     case MPL_ACT_PERMIT2_PERMIT:
     case MPL_ACT_PERMIT2_BATCH:
-        permit2_details(run, scene, &with[0], &with[1], row->act == MPL_ACT_PERMIT2_BATCH);
+        mpl_review_permit2(run, scene, with[0].bytes, &with[1], row->act == MPL_ACT_PERMIT2_BATCH);
         break;
     case MPL_ACT_PERMIT2_LOCKDOWN:
         for (size_t i = 0; i < with[0].count; i++) {
@@ -275,7 +392,17 @@ void mpl_review_act(mpl_review_run *run, const mpl_scene *scene, const mpl_known
         if (doing(run, scene)) run->facts.transfers++;
         spends(run, scene, number(&with[0].items[2]));
         break;
+    case MPL_ACT_PERMIT2_MOVE:
+        transfer(run, scene, with[3].bytes, with[1].bytes);
+        break;
+    case MPL_ACT_PERMIT2_MOVES:
+        for (size_t i = 0; i < with[0].count; i++) {
+            const moonplan_abi_value *one = with[0].items[i].items;
+            transfer(run, scene, one[3].bytes, one[1].bytes);
+        }
+        break;
     default:
+        by_signature(run, scene, row, with);
         break;
     }
 }

@@ -340,6 +340,7 @@ static void read_batch(mpl_conversion *c, moonplan_value batch, moonplan_text ac
         MPL_REFUSE(c, CONVERT_VERSION, version, "version is %q; only \"" VERSION "\" is known here",
                    &text);
     moonplan_text chain_id = decimal(c, "chainId", member(batch, "chainId"));
+    mpl_convert_chain(c, chain_id, member(batch, "chainId"));
     /* A file made outside a Safe has "" there. */
     bool named = !absent(safe) && !mpl_text_is(moonplan_value_string(safe), "");
     if (named) own = mpl_convert_address(c, "createdFromSafeAddress", safe);

@@ -148,6 +148,7 @@ static void read_batch(mpl_conversion *c, moonplan_value batch, moonplan_text ac
     moonplan_type type = moonplan_value_type(atomic);
     moonplan_text none = {NULL, 0};
     moonplan_text chain_id = mpl_convert_quantity(c, "chainId", member(batch, "chainId"));
+    mpl_convert_chain(c, chain_id, member(batch, "chainId"));
     if (type != MOONPLAN_TRUE && type != MOONPLAN_FALSE)
         MPL_REFUSE(c, CONVERT_SHAPE, atomic, "atomicRequired must be true or false, not %s",
                    mpl_type_text(type));

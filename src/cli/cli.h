@@ -68,6 +68,9 @@ typedef struct mpl_console {
 int mpl_console_open(lua_State *L);
 /* Write out what is left; false and errno when that fails. */
 bool mpl_console_flush(mpl_console *console);
+/* The same, and the end where it fails: there is no use in going on when results cannot be
+ * written. */
+void mpl_flush_or_end(mpl_console *console);
 /* What to do about a failed write to standard output: complains, gives the exit code. The error is
  * 0 where it is not known any more. */
 int mpl_output_failed(int error);

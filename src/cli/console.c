@@ -6,30 +6,21 @@
 #include <fcntl.h>
 #include <lauxlib.h>
 #include <poll.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "input.h"
 
-#define PIECE  ((size_t)65536)
-#define READER "moonplan.console.reader"
-
-/* As read(2), but signals and non-blocking descriptors (which a parent can leave us) are waited
- * out. */
-static ssize_t read_some(int file, char *into, size_t room) {
-    for (;;) {
-        ssize_t got = read(file, into, room);
-        if (got >= 0) return got;
-        if (errno == EINTR) continue;
-        if (errno != EAGAIN) return -1;
-        struct pollfd wait = {.fd = file, .events = POLLIN};
-        if (poll(&wait, 1, -1) < 0 && errno != EINTR) return -1;
-    }
-}
+#define PIECE   ((size_t)65536)
+#define JOURNAL "moonplan.console.journal"
 
 static bool write_all(int file, const char *bytes, size_t length) {
     while (length > 0) {
@@ -80,8 +71,7 @@ static mpl_console *console_of(lua_State *L) {
     return (mpl_console *)lua_touserdata(L, lua_upvalueindex(1));
 }
 
-/* There is no use in going on when results cannot be written, so this does not come back then. */
-static void flush_or_end(mpl_console *console) {
+void mpl_flush_or_end(mpl_console *console) {
     if (!mpl_console_flush(console)) exit(mpl_output_failed(errno));
 }
 
@@ -90,7 +80,7 @@ static int console_write(lua_State *L) {
     mpl_console *console = console_of(L);
     size_t length;
     const char *text = luaL_checklstring(L, 1, &length);
-    if (length > sizeof console->buffer - console->filled) flush_or_end(console);
+    if (length > sizeof console->buffer - console->filled) mpl_flush_or_end(console);
     if (length > sizeof console->buffer) {
         if (!write_all(STDOUT_FILENO, text, length)) exit(mpl_output_failed(errno));
         return 0;
@@ -104,44 +94,12 @@ static int console_write(lua_State *L) {
 static int console_warn(lua_State *L) {
     size_t length;
     const char *text = luaL_checklstring(L, 1, &length);
-    flush_or_end(console_of(L));
+    mpl_flush_or_end(console_of(L));
     (void)write_all(STDERR_FILENO, text, length);
     return 0;
 }
 
 /* -- Reading -------------------------------------------------------------------------------- */
-
-typedef struct reader {
-    int file;
-    bool ours; /* to close: everything but standard input */
-    bool ended;
-    bool skipping; /* the rest of a line that was too long comes next */
-    char *bytes;
-    size_t start, end, room; /* what was read and not yet handed out */
-    struct stat about;
-} reader;
-
-static void reader_end(reader *in) {
-    free(in->bytes);
-    in->bytes = NULL;
-    in->start = in->end = in->room = 0;
-    in->ended = true;
-    if (in->ours && in->file >= 0) close(in->file);
-    in->file = -1;
-}
-
-/* A reader of the path, or of standard input where it is NULL, on top of the stack; NULL and errno
- * where there is none. A directory opens but cannot be read: it is refused in read(2)'s words. */
-static reader *reader_open(lua_State *L, const char *path) {
-    reader *made = lua_newuserdatauv(L, sizeof *made, 0);
-    *made = (reader){.file = -1, .ours = path != NULL};
-    luaL_setmetatable(L, READER);
-    made->file = path == NULL ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (made->file < 0 || fstat(made->file, &made->about) != 0) return NULL;
-    if (!S_ISDIR(made->about.st_mode)) return made;
-    errno = EISDIR;
-    return NULL;
-}
 
 static int pushed_failure(lua_State *L, const char *kind, const char *text) {
     lua_pushnil(L);
@@ -151,18 +109,21 @@ static int pushed_failure(lua_State *L, const char *kind, const char *text) {
 }
 
 /* read(path or nil, limit): the whole content; or nil, "io", why; or nil, "limit", "" once there
- * are more bytes than the limit. Not more than one byte beyond it is ever asked for. */
+ * are more bytes than the limit, or how many there are where a file says that. Not more than one
+ * byte beyond it is ever asked for. */
 static int console_read(lua_State *L) {
     const char *path = luaL_optstring(L, 1, NULL);
     lua_Integer limit = luaL_checkinteger(L, 2);
     luaL_argcheck(L, limit >= 0, 2, "a limit is not negative");
-    flush_or_end(console_of(L));
+    mpl_flush_or_end(console_of(L));
 
-    reader *in = reader_open(L, path);
+    mpl_input *in = mpl_input_open(L, path);
     if (in == NULL) return pushed_failure(L, "io", strerror(errno));
     size_t left = (size_t)limit + 1, piece = PIECE;
     if (S_ISREG(in->about.st_mode)) {
-        if (in->about.st_size > limit) return pushed_failure(L, "limit", "");
+        if (in->about.st_size > limit)
+            return pushed_failure(L, "limit",
+                                  lua_pushfstring(L, "%I", (LUAI_UACINT)in->about.st_size));
         /* One byte more than there are, so that the end is seen without growing. */
         piece = (size_t)in->about.st_size + 1;
     }
@@ -170,133 +131,25 @@ static int console_read(lua_State *L) {
     luaL_buffinit(L, &content);
     while (left > 0) {
         size_t room = piece < left ? piece : left;
-        ssize_t got = read_some(in->file, luaL_prepbuffsize(&content, room), room);
+        ssize_t got = mpl_read_some(in->file, luaL_prepbuffsize(&content, room), room);
         if (got < 0) return pushed_failure(L, "io", strerror(errno));
         if (got == 0) break;
         luaL_addsize(&content, (size_t)got);
         left -= (size_t)got;
         piece = PIECE;
     }
-    reader_end(in);
+    mpl_input_end(in);
     if (left == 0) return pushed_failure(L, "limit", "");
     luaL_pushresult(&content);
     return 1;
 }
 
-static int reader_close(lua_State *L) {
-    reader_end(luaL_checkudata(L, 1, READER));
-    return 0;
-}
-
-/* Read more behind what is there; false at the end (error 0) or on an error. */
-static bool reader_fill(lua_State *L, reader *in, int *error) {
-    *error = 0;
-    if (in->ended) return false;
-    /* Whoever feeds us may be waiting for the answer to what we have been fed. */
-    flush_or_end(console_of(L));
-    if (in->start > 0) {
-        memmove(in->bytes, in->bytes + in->start, in->end - in->start);
-        in->end -= in->start;
-        in->start = 0;
-    }
-    if (in->room - in->end < PIECE) {
-        size_t wanted = in->room + in->room / 2 + 2 * PIECE;
-        char *more = realloc(in->bytes, wanted);
-        if (more == NULL) {
-            *error = ENOMEM;
-            return false;
-        }
-        in->bytes = more;
-        in->room = wanted;
-    }
-    ssize_t got = read_some(in->file, in->bytes + in->end, PIECE);
-    if (got < 0) *error = errno;
-    if (got <= 0) {
-        in->ended = true;
-        return false;
-    }
-    in->end += (size_t)got;
-    return true;
-}
-
-static int reader_failed(lua_State *L, const char *why) {
-    lua_pushnil(L);
-    lua_pushstring(L, why);
-    return 2;
-}
-
-/* A line longer than any document may be is no line of documents: whatever feeds us may never end
- * it. The ceiling of the limit document_bytes. */
-#define LINE_MOST ((size_t)1 << 30)
-
-/* Step over the rest of a line that was too long, keeping nothing of it; false when there is no
- * more to read, with *error as reader_fill has it, or (ERANGE) when it does not end. */
-static bool reader_skip(lua_State *L, reader *in, int *error) {
-    for (size_t skipped = 0;;) {
-        size_t have = in->end - in->start;
-        char *from = have == 0 ? NULL : in->bytes + in->start;
-        char *lf = have == 0 ? NULL : memchr(from, '\n', have);
-        if (lf != NULL) {
-            in->start += (size_t)(lf - from) + 1;
-            in->skipping = false;
-            return true;
-        }
-        skipped += have;
-        in->start = in->end = 0;
-        *error = ERANGE;
-        if (skipped > LINE_MOST || !reader_fill(L, in, error)) return false;
-    }
-}
-
-/* reader:line(limit): the next line without its LF; false where it had more bytes than the limit,
- * as soon as that is known (the rest of it is skipped by the next call, not kept); nil at the end;
- * nil, why on an error. */
-static int reader_line(lua_State *L) {
-    reader *in = luaL_checkudata(L, 1, READER);
-    lua_Integer asked = luaL_checkinteger(L, 2);
-    luaL_argcheck(L, asked >= 0, 2, "a limit is not negative");
-    size_t limit = (size_t)asked, seen = 0;
-    int error = 0;
-    if (in->skipping && !reader_skip(L, in, &error)) {
-        if (error == ERANGE) return reader_failed(L, "a line of more than 1 GiB, and no end of it");
-        if (error != 0) return reader_failed(L, strerror(error));
-        lua_pushnil(L);
-        return 1;
-    }
-    for (;;) {
-        size_t have = in->end - in->start;
-        char *from = have == 0 ? NULL : in->bytes + in->start;
-        char *lf = have > seen ? memchr(from + seen, '\n', have - seen) : NULL;
-        size_t length = lf != NULL ? (size_t)(lf - from) : have;
-        if (length > limit) {
-            in->skipping = lf == NULL;
-            in->start += length + (lf != NULL);
-            lua_pushboolean(L, false);
-            return 1;
-        }
-        if (lf != NULL) {
-            in->start += length + 1;
-            lua_pushlstring(L, from, length);
-            return 1;
-        }
-        seen = have;
-        if (reader_fill(L, in, &error)) continue;
-        if (error != 0) return reader_failed(L, strerror(error));
-        have = in->end - in->start;
-        if (have == 0) {
-            lua_pushnil(L);
-        } else { /* a last line without LF */
-            lua_pushlstring(L, in->bytes + in->start, have);
-            in->start = in->end = 0;
-        }
-        return 1;
-    }
-}
-
 /* lines(path or nil): a reader; or nil, why. */
 static int console_lines(lua_State *L) {
-    if (reader_open(L, luaL_optstring(L, 1, NULL)) != NULL) return 1;
-    return reader_failed(L, strerror(errno));
+    if (mpl_input_open(L, luaL_optstring(L, 1, NULL)) != NULL) return 1;
+    lua_pushnil(L);
+    lua_pushstring(L, strerror(errno));
+    return 2;
 }
 
 /* -- Making ---------------------------------------------------------------------------------- */
@@ -324,6 +177,49 @@ static int console_create(lua_State *L) {
     return pushed_outcome(L, error);
 }
 
+/* A file that was not there before, written line by line: what has been added is on the disk. */
+typedef struct journal {
+    int file;
+} journal;
+
+static int journal_close(lua_State *L) {
+    journal *out = luaL_checkudata(L, 1, JOURNAL);
+    if (out->file >= 0) (void)close(out->file);
+    out->file = -1;
+    return 0;
+}
+
+/* creatable(path): whether a new file can be made there; true, or nil, why. It is gone again: what
+ * is in the way is told before work is done that the file is for. */
+static int console_creatable(lua_State *L) {
+    const char *path = luaL_checkstring(L, 1);
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+    if (file < 0) return pushed_outcome(L, errno);
+    (void)close(file);
+    (void)unlink(path);
+    return pushed_outcome(L, 0);
+}
+
+/* journal(path): one, or nil, why. */
+static int console_journal(lua_State *L) {
+    const char *path = luaL_checkstring(L, 1);
+    journal *out = lua_newuserdatauv(L, sizeof *out, 0);
+    out->file = -1;
+    luaL_setmetatable(L, JOURNAL);
+    out->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+    return out->file >= 0 ? 1 : pushed_outcome(L, errno);
+}
+
+/* journal:add(text): true, or nil, why. A device cannot be synchronized, and need not be. */
+static int journal_add(lua_State *L) {
+    const journal *out = luaL_checkudata(L, 1, JOURNAL);
+    size_t length;
+    const char *text = luaL_checklstring(L, 2, &length);
+    mpl_flush_or_end(console_of(L));
+    if (!write_all(out->file, text, length)) return pushed_outcome(L, errno);
+    return pushed_outcome(L, fsync(out->file) == 0 || errno == EINVAL ? 0 : errno);
+}
+
 /* make_folder(path): true where it is made or there already, or nil, why. */
 static int console_make_folder(lua_State *L) {
     const char *path = luaL_checkstring(L, 1);
@@ -335,12 +231,98 @@ static int console_make_folder(lua_State *L) {
 
 /* -- Facts ---------------------------------------------------------------------------------- */
 
+/* now(): milliseconds since 1970 */
+static int console_now(lua_State *L) {
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    lua_pushinteger(L, (lua_Integer)time.tv_sec * 1000 + time.tv_nsec / 1000000);
+    return 1;
+}
+
 /* terminal(descriptor): does a person look at it? */
 static int console_terminal(lua_State *L) {
     const char *kind = getenv("TERM");
     lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)) &&
                            (kind == NULL || strcmp(kind, "dumb") != 0));
     return 1;
+}
+
+/* What would end the process while the terminal shows nothing: it ends it once that is over. */
+static int hold_signals(sigset_t *before) {
+    static const int fatal[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    sigset_t held;
+    (void)sigemptyset(&held);
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) (void)sigaddset(&held, fatal[i]);
+    int signals = signalfd(-1, &held, SFD_CLOEXEC);
+    (void)sigaddset(&held, SIGTSTP);
+    (void)sigprocmask(SIG_BLOCK, &held, before);
+    return signals;
+}
+
+/* One byte of what is typed; 0 at the end or when a signal has come, -1 with errno. */
+static ssize_t read_key(int signals, char *into) {
+    struct pollfd waits[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                             {.fd = signals, .events = POLLIN}};
+    while (poll(waits, 2, -1) < 0)
+        if (errno != EINTR) return -1;
+    return waits[1].revents ? 0 : mpl_read_some(STDIN_FILENO, into, 1);
+}
+
+/* A line, byte by byte: what stands behind it is somebody else's. At most `room` bytes; whether
+ * there was one, with errno where reading failed. */
+static bool read_line(const char *prompt, char *line, size_t room, size_t *length) {
+    struct termios shown, quiet;
+    sigset_t before;
+    ssize_t got = 0;
+    bool typed = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &shown) == 0;
+    int signals = -1;
+    *length = 0;
+    if (typed) {
+        signals = hold_signals(&before);
+        quiet = shown;
+        quiet.c_lflag &= ~(tcflag_t)ECHO;
+        /* What was typed before the question is no answer to it; from the question on all is. */
+        (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
+        (void)write_all(STDERR_FILENO, prompt, strlen(prompt));
+    }
+    errno = 0;
+    while (*length < room) {
+        got = typed ? read_key(signals, line + *length)
+                    : mpl_read_some(STDIN_FILENO, line + *length, 1);
+        if (got != 1 || line[*length] == '\n') break;
+        ++*length;
+    }
+    if (typed) {
+        int error = errno;
+        (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &shown);
+        (void)write_all(STDERR_FILENO, "\n", 1);
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        if (signals >= 0) close(signals);
+        errno = error;
+    }
+    return got == 1 || (got == 0 && *length > 0);
+}
+
+/* password(prompt): what is typed, without showing it, or, where nobody types, the next line of
+ * standard input; without the line's end. nil, why where there is none. */
+static int console_password(lua_State *L) {
+    const char *prompt = luaL_checkstring(L, 1);
+    char line[1024 + 1];
+    size_t length;
+    mpl_flush_or_end(console_of(L));
+    bool there = read_line(prompt, line, sizeof line, &length);
+    int error = errno;
+    if (there && length < sizeof line) {
+        lua_pushlstring(L, line, length);
+        sodium_memzero(line, sizeof line);
+        return 1;
+    }
+    sodium_memzero(line, sizeof line);
+    lua_pushnil(L);
+    lua_pushstring(L, there        ? "a password of more than 1024 bytes"
+                      : error != 0 ? strerror(error)
+                                   : "there is nobody to ask for a password");
+    return 2;
 }
 
 static int console_environment(lua_State *L) {
@@ -385,25 +367,26 @@ int mpl_console_open(lua_State *L) {
         {"read", console_read},
         {"lines", console_lines},
         {"create", console_create},
+        {"creatable", console_creatable},
+        {"journal", console_journal},
         {"make_folder", console_make_folder},
+        {"now", console_now},
         {"terminal", console_terminal},
+        {"password", console_password},
         {"environment", console_environment},
         {"verbs", console_verbs},
         {"build", console_build},
         {NULL, NULL},
     };
-    static const luaL_Reg methods[] = {
-        {"line", reader_line},
-        {"close", reader_close},
-        {NULL, NULL},
-    };
     mpl_console *console = console_of(L);
-    luaL_newmetatable(L, READER);
-    lua_pushcfunction(L, reader_close);
+    mpl_input_methods(L, console);
+    luaL_newmetatable(L, JOURNAL);
+    lua_pushcfunction(L, journal_close);
     lua_setfield(L, -2, "__gc");
-    luaL_newlibtable(L, methods);
+    lua_createtable(L, 0, 1);
     lua_pushlightuserdata(L, console);
-    luaL_setfuncs(L, methods, 1);
+    lua_pushcclosure(L, journal_add, 1);
+    lua_setfield(L, -2, "add");
     lua_setfield(L, -2, "__index");
     lua_pop(L, 1);
     luaL_newlibtable(L, functions);

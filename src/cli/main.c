@@ -7,6 +7,7 @@
  *   moonplan                   a prompt, or a script from standard input */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,6 +34,11 @@ int main(int argc, char **argv) {
     occupy(STDIN_FILENO, O_WRONLY);
     occupy(STDOUT_FILENO, O_RDONLY);
     occupy(STDERR_FILENO, O_RDONLY);
+    /* A file that may not grow (RLIMIT_FSIZE) is an error where it is written, and no reason to end
+     * in the middle of it. */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    /* Who starts us may ignore it, and then the kernel forgets what a plugin's process ended of. */
+    (void)signal(SIGCHLD, SIG_DFL);
     if (argc < 2) return mpl_interpreter(argc, argv, argc);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) argv[1] = "help";
     if (strcmp(argv[1], "--version") == 0) argv[1] = "version";

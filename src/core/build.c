@@ -55,6 +55,11 @@ static bool sound(mpl_builder *builder) {
 
 static void refuse(mpl_builder *builder, moonplan_code code, const char *format, uint64_t number) {
     mpl_pointer pointer;
+    if (builder->text.failed) {
+        no_memory(builder);
+        return;
+    }
+    builder->document->text = builder->text.bytes; /* it may have moved; names stand in it */
     mpl_pointer_open(&pointer, builder->document, builder->open, MPL_NO_CHILD);
     mpl_error_set(&builder->error, code, MOONPLAN_NO_OFFSET, &pointer, format, number);
 }
@@ -84,9 +89,12 @@ static void scalar(mpl_builder *builder, moonplan_type type, const char *bytes, 
     if (sound(builder) && !mpl_node_add(builder->document, type, start, length)) no_memory(builder);
 }
 
+/* Escapes make a string up to six times as long; of a short one that is no matter. */
+#define LONG_STRING 4096
+
 static void string(mpl_builder *builder, moonplan_text content) {
-    /* Escapes make it longer, by what the text it came from was longer. */
-    if (!fits(builder, content.length)) return;
+    if (!fits(builder, content.length > LONG_STRING ? mpl_string_length(content) : content.length))
+        return;
     size_t start = builder->text.length;
     mpl_write_string(&builder->text, content);
     if (!sound(builder)) return;

@@ -72,8 +72,8 @@ static int find(const mpl_shape *shape, moonplan_text name) {
 void mpl_shape_open(mpl_faults *faults, const mpl_shape *shape, moonplan_value object,
                     moonplan_code missing) {
     unsigned seen = 0;
-    moonplan_walk walk = moonplan_value_walk(object);
-    while (moonplan_walk_next(&walk)) {
+    moonplan_walk walk = mpl_walk(object);
+    while (mpl_walk_next(&walk)) {
         int member = find(shape, walk.name);
         if (member >= 0) seen |= 1u << member;
     }
@@ -84,7 +84,7 @@ void mpl_shape_open(mpl_faults *faults, const mpl_shape *shape, moonplan_value o
 
 int mpl_shape_next(mpl_faults *faults, const mpl_shape *shape, moonplan_walk *walk,
                    moonplan_code unknown) {
-    while (!mpl_faults_enough(faults) && moonplan_walk_next(walk)) {
+    while (!mpl_faults_enough(faults) && mpl_walk_next(walk)) {
         int member = find(shape, walk->name);
         if (member >= 0) return member;
         moonplan_error *slot = mpl_faults_add(faults);

@@ -13,6 +13,13 @@ typedef struct mpl_faults {
 } mpl_faults;
 
 void mpl_faults_open(mpl_faults *faults, const moonplan_options *options);
+/* The same for faults that are only counted. */
+static inline void mpl_faults_open_count(mpl_faults *faults) {
+    faults->list = NULL;
+    faults->count = faults->most = 0;
+    faults->collect = true;
+    faults->no_memory = false;
+}
 /* Where to write the next fault, or NULL when it is only counted. Faults come in document order. */
 moonplan_error *mpl_faults_add(mpl_faults *faults);
 /* True once looking for more is of no use. */

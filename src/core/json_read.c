@@ -1,21 +1,10 @@
-#include "value.h"
+#include "json_read.h"
 
 #include <string.h>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 #include "text.h"
 
-typedef struct reader {
-    moonplan_document *document;
-    const char *text, *at, *end;
-    size_t open; /* innermost open container, or MPL_NO_CHILD */
-    bool naming; /* a member's name is being read: faults in it belong to the object */
-    uint64_t depth, depth_most, values, values_most;
-    moonplan_error *err;
-} reader;
+typedef mpl_reader reader;
 
 /* -- Refusing --------------------------------------------------------------*/
 
@@ -74,27 +63,6 @@ static bool refuse_here(const reader *r, bool inside, const char *wanted) {
 static inline void skip_space(reader *r) {
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\r' || *r->at == '\t'))
         r->at++;
-}
-
-/* The first byte from `at` that a string cannot simply go on with: a quote, a backslash, a
- * control character, or the first byte of a longer UTF-8 sequence. */
-static inline const char *plain_end(const char *at, const char *end) {
-#if defined(__SSE2__)
-    const __m128i quote = _mm_set1_epi8('"'), escape = _mm_set1_epi8('\\');
-    const __m128i space = _mm_set1_epi8(' ');
-    while (end - at >= 16) {
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
-        /* Compared as signed numbers, bytes from 0x80 up are below a space too. */
-        __m128i stops =
-            _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, escape)),
-                         _mm_cmplt_epi8(bytes, space));
-        int mask = _mm_movemask_epi8(stops);
-        if (mask) return at + __builtin_ctz((unsigned)mask);
-        at += 16;
-    }
-#endif
-    while (at < end && *at != '"' && *at != '\\' && (unsigned char)(*at - 0x20) < 0x60) at++;
-    return at;
 }
 
 static int hex_digit(char byte) {
@@ -201,17 +169,15 @@ static void unescape(char *out, const char *at, const char *end) {
     }
 }
 
-static bool read_string(reader *r) {
-    const char *begin = r->at++;
+/* A string from its first byte that is not plain, at r->at. */
+static bool read_odd_string(reader *r, const char *begin) {
     size_t shortened = 0;
-    for (;;) {
-        r->at = plain_end(r->at, r->end);
+    while (r->at == r->end || *r->at != '"') {
         if (r->at == r->end) {
             REFUSE(r, MOONPLAN_JSON_SYNTAX, begin, true,
                    "the string that begins here has no closing quote");
             return false;
         }
-        if (*r->at == '"') break;
         if (*r->at == '\\') {
             const char *escape = r->at;
             size_t bytes = check_escape(r);
@@ -231,6 +197,7 @@ static bool read_string(reader *r) {
             }
             r->at += step;
         }
+        r->at = mpl_plain_end(r->at, r->end, r->plain);
     }
     const char *end = r->at++;
     mpl_node *node = mpl_node_add(r->document, MOONPLAN_STRING, (size_t)(begin - r->text),
@@ -243,6 +210,20 @@ static bool read_string(reader *r) {
         unescape(content, begin + 1, end);
     }
     return true;
+}
+
+static inline bool read_string(reader *r) {
+    const char *begin = r->at;
+    r->at = mpl_plain_end(begin + 1, r->end, r->plain);
+    if (r->at == r->end || *r->at != '"') return read_odd_string(r, begin);
+    r->at++;
+    return mpl_node_add(r->document, MOONPLAN_STRING, (size_t)(begin - r->text),
+                        (size_t)(r->at - begin)) ||
+           no_memory(r);
+}
+
+bool mpl_read_string(mpl_reader *r) {
+    return read_string(r);
 }
 
 static inline bool digit_at(const reader *r) {
@@ -313,7 +294,7 @@ static bool read_literal(reader *r) {
 
 /* -- Containers ------------------------------------------------------------*/
 
-static bool open_container(reader *r, moonplan_type type) {
+static inline bool open_container(reader *r, moonplan_type type) {
     if (r->depth >= r->depth_most) {
         REFUSE(r, MOONPLAN_JSON_DEPTH, r->at, true,
                "arrays and objects are nested deeper than the limit depth allows: %u",
@@ -329,181 +310,447 @@ static bool open_container(reader *r, moonplan_type type) {
     return true;
 }
 
-static bool close_container(reader *r) {
-    size_t node = r->open, duplicate;
-    size_t outer = mpl_container_outer(r->document, node);
+/* An object begins or has gone on: none of its names has been seen. */
+static inline void forget_names(reader *r) {
+    if (r->depth >= MPL_SEEN_DEPTH) return;
+    memset(r->seen[r->depth], 0, sizeof r->seen[r->depth]);
+    r->doubt &= ~((uint64_t)1 << r->depth);
+}
+
+/* A name's text, quotes included, at r->at - length. */
+static inline void remember_name(reader *r, const char *begin, size_t length) {
+    if (r->depth >= MPL_SEEN_DEPTH) return;
+    const unsigned char *bytes = (const unsigned char *)begin;
+    uint32_t picked = (uint32_t)bytes[1] | (uint32_t)bytes[length / 2] << 8 |
+                      (uint32_t)bytes[length - 2] << 16 | (uint32_t)length << 24;
+    uint32_t hash = picked * 0x9e3779b1u >> 24;
+    uint64_t bit = (uint64_t)1 << hash % 64, *seen = &r->seen[r->depth][hash / 64];
+    if (*seen & bit) r->doubt |= (uint64_t)1 << r->depth;
+    *seen |= bit;
+}
+
+static bool close_compared(reader *r, size_t node, size_t outer) {
+    size_t duplicate;
+    if (mpl_container_close(r->document, node, (size_t)(r->at - r->text), &duplicate)) return true;
+    if (!duplicate) return no_memory(r);
+    mpl_pointer pointer;
+    mpl_pointer_open(&pointer, r->document, outer, outer == MPL_NO_CHILD ? outer : node);
+    moonplan_text name = mpl_content(r->document, duplicate);
+    mpl_pointer_name(&pointer, name);
+    mpl_error_set(r->err, MOONPLAN_JSON_DUPLICATE_NAME, r->document->nodes[duplicate].start,
+                  &pointer, "the name %q stands in this object twice", &name);
+    return false;
+}
+
+static inline bool close_container(reader *r) {
+    size_t node = r->open, outer = mpl_container_outer(r->document, node);
+    const mpl_node *container = &r->document->nodes[node];
     r->at++;
-    if (!mpl_container_close(r->document, node, (size_t)(r->at - r->text), &duplicate)) {
-        if (!duplicate) return no_memory(r);
-        mpl_pointer pointer;
-        mpl_pointer_open(&pointer, r->document, outer, outer == MPL_NO_CHILD ? outer : node);
-        moonplan_text name = mpl_content(r->document, duplicate);
-        mpl_pointer_name(&pointer, name);
-        mpl_error_set(r->err, MOONPLAN_JSON_DUPLICATE_NAME, r->document->nodes[duplicate].start,
-                      &pointer, "the name %q stands in this object twice", &name);
+    bool distinct = container->type == MOONPLAN_ARRAY ||
+                    (r->depth < MPL_SEEN_DEPTH && !(r->doubt >> r->depth & 1));
+    if (container->extra <= MPL_TABLE_OVER && distinct)
+        mpl_container_close_small(r->document, node, (size_t)(r->at - r->text));
+    else if (!close_compared(r, node, outer))
         return false;
-    }
     r->open = outer;
     r->depth--;
     return true;
 }
 
-static bool read_name(reader *r) {
+static inline bool read_name(reader *r) {
     skip_space(r);
     if (r->at < r->end && *r->at == '}') {
         REFUSE(r, MOONPLAN_JSON_SYNTAX, r->at, false, "no member follows the comma");
         return false;
     }
     if (r->at == r->end || *r->at != '"') return refuse_here(r, false, "a member's name in quotes");
+    const char *begin = r->at;
+    size_t node = r->document->node_count;
     r->naming = true;
     if (!read_string(r)) return false;
     r->naming = false;
     r->document->nodes[r->open].extra++;
+    if (r->document->nodes[node].extra)
+        r->doubt |= r->depth < MPL_SEEN_DEPTH ? (uint64_t)1 << r->depth : 0;
+    else
+        remember_name(r, begin, (size_t)(r->at - begin));
     skip_space(r);
     if (r->at == r->end || *r->at != ':') return refuse_here(r, true, "a colon");
     r->at++;
     return true;
 }
 
-static bool read_document(reader *r) {
-    for (;;) { /* a value begins here */
-        skip_space(r);
-        bool element =
-            r->open != MPL_NO_CHILD && r->document->nodes[r->open].type == MOONPLAN_ARRAY;
-        if (element) r->document->nodes[r->open].extra++;
-        if (r->at == r->end) return refuse_here(r, true, "a value");
-        if (element && *r->at == ']') {
-            REFUSE(r, MOONPLAN_JSON_SYNTAX, r->at, false, "no value follows the comma");
-            return false;
+static inline bool in_array(const reader *r) {
+    return r->open != MPL_NO_CHILD && r->document->nodes[r->open].type == MOONPLAN_ARRAY;
+}
+
+/* -- The usual, in a run ---------------------------------------------------*/
+
+/* Bytes that are there behind the place where a token is looked at: a quote, 32 bytes to look for
+ * the other one in, and what follows that. */
+#define AHEAD 36
+
+/* Where a string that is plain and not long has its closing quote, or NULL; AHEAD bytes are there.
+ */
+static inline const char *short_string_end(const char *begin) {
+#if defined(__SSE2__)
+    unsigned stops = mpl_stops_32(begin + 1);
+    const char *stop = begin + 1 + (stops ? __builtin_ctz(stops) : 0);
+    return *stop == '"' && stops ? stop : NULL;
+#else
+    for (const char *at = begin + 1; at < begin + 33; at++) {
+        if (*at == '"') return at;
+        if (*at == '\\' || (unsigned char)(*at - 0x20) >= 0x60) return NULL;
+    }
+    return NULL;
+#endif
+}
+
+/* The same for a name, by a guess: that it is the one at this node, which it would be in an array
+ * of objects that are alike. What comes behind the name need not wait for its end to be found then,
+ * for the processor goes on as if the guess were right. */
+static inline const char *guessed_end(const mpl_node *node, const char *text, const char *begin) {
+#if defined(__SSE2__)
+    size_t length = node->length;
+    if (node->type != MOONPLAN_STRING || length > 16 || begin[length] != ':') return NULL;
+    __m128i here = _mm_loadu_si128((const __m128i *)(const void *)begin);
+    __m128i there = _mm_loadu_si128((const __m128i *)(const void *)(text + node->start));
+    unsigned differ = ~(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(here, there));
+    if (differ << (32 - length)) return NULL;
+    return begin + length - 1;
+#else
+    (void)node, (void)text, (void)begin;
+    return NULL;
+#endif
+}
+
+static inline const char *spaces_end(const char *at, const char *end) {
+    while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) at++;
+    return at;
+}
+
+/* Read on from where a value begins, or from where one has ended, as long as there is nothing but
+ * what is usual: plain strings, small integers, containers that are neither empty nor large nor
+ * deep, far from the end of the text. What there is otherwise is left to mpl_read_value, which
+ * knows everything; here all that changes is in variables of the processor's. Gives back whether a
+ * value has ended where it stops. */
+static bool read_on(reader *r, size_t outside, bool ended) {
+    moonplan_document *document = r->document;
+    if (!document->nodes) return ended; /* there was no room for any */
+    mpl_node *const nodes = document->nodes;
+    mpl_node *next = nodes + document->node_count;
+    const mpl_node *const last = nodes + document->node_capacity;
+    const char *at = r->at, *const end = r->end, *const text = r->text;
+    size_t open = r->open;
+    uint32_t count = open != MPL_NO_CHILD ? nodes[open].extra : 0;
+    bool element = in_array(r);
+    uint64_t values = r->values;
+    size_t sibling = 0, stride = 0;
+
+#define PUSH(kind, begin, size)                                                                    \
+    (*next++ = (mpl_node){(uint32_t)((begin)-text), (uint32_t)(size), (unsigned)(kind)&15u, 0})
+
+    if (end - at < AHEAD) return ended;
+    const char *const far = end - AHEAD;
+    if (ended) goto value_has_ended;
+
+value_begins:
+    if ((unsigned char)*at <= ' ') at = spaces_end(at, end);
+    if (at > far || last - next < 2 || values >= r->values_most) goto stop;
+    switch (*at) {
+    case '"': {
+        const char *stop = short_string_end(at);
+        if (!stop) {
+            stop = r->plain(at + 1, end);
+            if (stop == end || *stop != '"') goto stop;
         }
-        if (++r->values > r->values_most) {
-            REFUSE(r, MOONPLAN_LIMIT, r->at, true,
-                   "the document has more values than the limit values allows: %u", r->values_most);
-            return false;
+        PUSH(MOONPLAN_STRING, at, stop + 1 - at);
+        at = stop + 1;
+        break;
+    }
+    case '{': {
+        const char *name = at + 1;
+        if (*name <= ' ') name = spaces_end(name, end);
+        if (element) stride = sibling ? (size_t)(next - nodes) - sibling : 0;
+        const char *stop = name <= far && *name == '"' ? short_string_end(name) : NULL;
+        if (!stop || stop[1] != ':' || r->depth >= r->depth_most || r->depth + 1 >= MPL_SEEN_DEPTH)
+            goto stop;
+        size_t node = (size_t)(next - nodes);
+        count += element;
+        if (open != MPL_NO_CHILD) nodes[open].extra = count & MPL_NODES_MOST;
+        PUSH(MOONPLAN_OBJECT, at, open == MPL_NO_CHILD ? node : open);
+        PUSH(MOONPLAN_STRING, name, stop + 1 - name);
+        open = node;
+        r->depth++;
+        forget_names(r);
+        remember_name(r, name, (size_t)(stop + 1 - name));
+        count = 1;
+        element = false;
+        values++;
+        at = stop + 2;
+        goto value_begins;
+    }
+    case '[': {
+        const char *first = at + 1;
+        if (*first <= ' ') first = spaces_end(first, end);
+        if (first > far || *first == ']' || r->depth >= r->depth_most) goto stop;
+        size_t node = (size_t)(next - nodes);
+        count += element;
+        if (open != MPL_NO_CHILD) nodes[open].extra = count & MPL_NODES_MOST;
+        PUSH(MOONPLAN_ARRAY, at, open == MPL_NO_CHILD ? node : open);
+        open = node;
+        r->depth++;
+        count = 0;
+        element = true;
+        values++;
+        at = first;
+        goto value_begins;
+    }
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+    case '8':
+    case '9': {
+        const char *stop = at + 1;
+        while (stop < at + 18 && (unsigned char)(*stop - '0') < 10) stop++;
+        if ((unsigned char)(*stop - '0') < 10 || *stop == '.' || *stop == 'e' || *stop == 'E')
+            goto stop;
+        PUSH(MOONPLAN_INTEGER, at, stop - at);
+        at = stop;
+        break;
+    }
+    case 't':
+        if (memcmp(at, "true", 4) != 0) goto stop;
+        PUSH(MOONPLAN_TRUE, at, 4);
+        at += 4;
+        break;
+    case 'f':
+        if (memcmp(at, "false", 5) != 0) goto stop;
+        PUSH(MOONPLAN_FALSE, at, 5);
+        at += 5;
+        break;
+    default:
+        goto stop;
+    }
+    values++;
+    count += element;
+
+value_has_ended:
+    ended = true;
+    if (open == outside || at > far) goto stop;
+    if ((unsigned char)*at <= ' ') at = spaces_end(at, end);
+    if (at > far) goto stop;
+    if (*at == ',' && element) {
+        at++;
+        ended = false;
+        goto value_begins;
+    }
+    if (*at == ',') {
+        const char *name = at + 1;
+        if (*name <= ' ') name = spaces_end(name, end);
+        if (name > far || *name != '"' || next == last) goto stop;
+        const char *stop = stride ? guessed_end(next - stride, text, name) : NULL;
+        if (!stop) {
+            stride = 0;
+            stop = short_string_end(name);
+            if (!stop || stop[1] != ':') goto stop;
         }
-        bool fine, opened = false;
-        switch (*r->at) {
-        case '{':
-        case '[': {
-            bool object = *r->at == '{';
-            fine = open_container(r, object ? MOONPLAN_OBJECT : MOONPLAN_ARRAY);
-            if (!fine) return false;
+        PUSH(MOONPLAN_STRING, name, stop + 1 - name);
+        remember_name(r, name, (size_t)(stop + 1 - name));
+        count++;
+        at = stop + 2;
+        ended = false;
+        goto value_begins;
+    }
+    if (*at == (element ? ']' : '}') && count <= MPL_TABLE_OVER &&
+        (element || (r->depth < MPL_SEEN_DEPTH && !(r->doubt >> r->depth & 1)))) {
+        mpl_node *container = &nodes[open];
+        size_t outer = container->length;
+        sibling = open;
+        at++;
+        container->length = (uint32_t)(at - text) - container->start;
+        container->extra = (uint32_t)(next - container - 1) & MPL_NODES_MOST;
+        r->depth--;
+        if (outer == open) {
+            open = MPL_NO_CHILD;
+            element = false;
+        } else {
+            open = outer;
+            count = nodes[open].extra;
+            element = nodes[open].type == MOONPLAN_ARRAY;
+        }
+        goto value_has_ended;
+    }
+
+stop:
+#undef PUSH
+    r->at = at;
+    document->node_count = (size_t)(next - nodes);
+    if (open != MPL_NO_CHILD) nodes[open].extra = count & MPL_NODES_MOST;
+    r->open = open;
+    r->values = values;
+    return ended;
+}
+
+/* -- Everything ------------------------------------------------------------*/
+
+bool mpl_read_value(mpl_reader *r) {
+    const size_t outside = r->open;
+    bool ended = false;
+    for (;;) {
+        ended = read_on(r, outside, ended);
+        bool element = in_array(r);
+        if (!ended) { /* a value begins here */
             skip_space(r);
-            opened = r->at == r->end || *r->at != (object ? '}' : ']');
-            if (!opened)
-                fine = close_container(r);
-            else if (object)
-                fine = read_name(r);
-            break;
-        }
-        case '"':
-            fine = read_string(r);
-            break;
-        case '-':
-        case '0':
-        case '1':
-        case '2':
-        case '3':
-        case '4':
-        case '5':
-        case '6':
-        case '7':
-        case '8':
-        case '9':
-            fine = read_number(r);
-            break;
-        default:
-            fine = read_literal(r);
-            break;
-        }
-        if (!fine) return false;
-        if (opened) continue;
-        for (;;) { /* a value has ended here */
-            skip_space(r);
-            if (r->open == MPL_NO_CHILD) {
-                return r->at == r->end || refuse_here(r, false, "the end of the document");
+            if (element) r->document->nodes[r->open].extra++;
+            if (r->at == r->end) return refuse_here(r, true, "a value");
+            if (element && *r->at == ']') {
+                REFUSE(r, MOONPLAN_JSON_SYNTAX, r->at, false, "no value follows the comma");
+                return false;
             }
-            bool object = r->document->nodes[r->open].type == MOONPLAN_OBJECT;
-            if (r->at < r->end && *r->at == ',') {
-                r->at++;
-                if (object && !read_name(r)) return false;
+            if (++r->values > r->values_most) {
+                REFUSE(r, MOONPLAN_LIMIT, r->at, true,
+                       "the document has more values than the limit values allows: %u",
+                       r->values_most);
+                return false;
+            }
+            bool fine;
+            ended = true;
+            switch (*r->at) {
+            case '"':
+                fine = read_string(r);
+                break;
+            case '{':
+                if (!open_container(r, MOONPLAN_OBJECT)) return false;
+                forget_names(r);
+                skip_space(r);
+                ended = r->at < r->end && *r->at == '}';
+                fine = ended ? close_container(r) : read_name(r);
+                break;
+            case '[':
+                if (!open_container(r, MOONPLAN_ARRAY)) return false;
+                skip_space(r);
+                ended = r->at < r->end && *r->at == ']';
+                fine = !ended || close_container(r);
+                break;
+            case '-':
+            case '0':
+            case '1':
+            case '2':
+            case '3':
+            case '4':
+            case '5':
+            case '6':
+            case '7':
+            case '8':
+            case '9':
+                fine = read_number(r);
+                break;
+            default:
+                fine = read_literal(r);
                 break;
             }
-            if (r->at == r->end || *r->at != (object ? '}' : ']'))
+            if (!fine) return false;
+        } else { /* a value has ended here */
+            if (r->open == outside) return true;
+            skip_space(r);
+            if (r->at < r->end && *r->at == ',') {
+                r->at++;
+                ended = false;
+                if (!element && !read_name(r)) return false;
+            } else if (r->at == r->end || *r->at != (element ? ']' : '}')) {
                 return refuse_here(r, false,
-                                   object ? "a comma or the object's closing brace"
-                                          : "a comma or the array's closing bracket");
-            if (!close_container(r)) return false;
+                                   element ? "a comma or the array's closing bracket"
+                                           : "a comma or the object's closing brace");
+            } else if (!close_container(r)) {
+                return false;
+            }
         }
     }
 }
 
-static moonplan_document *parse(const char *text, size_t length, const moonplan_options *options,
-                                moonplan_error *err) {
-    if (!mpl_options_sound(options, err)) return NULL;
-    if (length > options->limits.document_bytes) {
-        mpl_error_set(err, MOONPLAN_LIMIT, MOONPLAN_NO_OFFSET, NULL,
-                      "the document is longer than the limit document_bytes allows: %u bytes",
-                      options->limits.document_bytes);
-        return NULL;
-    }
-    mpl_alloc alloc = mpl_alloc_of(options);
-    moonplan_document *document = mpl_document_new(&alloc);
-    if (!document) {
-        mpl_error_memory(err);
-        return NULL;
-    }
+static bool read_document(reader *r) {
+    if (!mpl_read_value(r)) return false;
+    skip_space(r);
+    return r->at == r->end || refuse_here(r, false, "the end of the document");
+}
+
+void mpl_reader_open(mpl_reader *r, moonplan_document *document, const char *text, size_t length,
+                     const moonplan_options *options, moonplan_error *err) {
+    mpl_document_clear(document);
     document->text = text;
     document->text_length = length;
-    reader r = {document,
-                text,
-                text,
-                text + length,
-                MPL_NO_CHILD,
-                false,
-                0,
-                options->limits.depth,
-                0,
-                options->limits.values,
-                err};
-    bool fine;
+    r->document = document;
+    r->text = r->at = text;
+    r->end = text + length;
+    r->open = MPL_NO_CHILD;
+    r->naming = false;
+    r->depth = r->values = 0;
+    r->depth_most = options->limits.depth;
+    r->values_most = options->limits.values;
+    r->err = err;
+    r->plain = mpl_run_kind_at(0)->plain;
+    r->doubt = 0; /* `seen` is cleared as objects are opened */
+}
+
+bool mpl_document_settle(moonplan_document *document, const moonplan_options *options) {
+    mpl_document_trim(document);
+    if (options->borrow) return true;
+    document->copy = mpl_allocate(&document->alloc, document->text_length);
+    if (!document->copy) return false;
+    document->copy_size = document->text_length;
+    memcpy(document->copy, document->text, document->text_length);
+    document->text = document->copy;
+    return true;
+}
+
+static bool parse(moonplan_document **document, const char *text, size_t length,
+                  const moonplan_options *options, moonplan_error *err) {
+    if (!mpl_options_sound(options, err)) return false;
+    if (length > options->limits.document_bytes) {
+        mpl_error_set(err, MOONPLAN_LIMIT, MOONPLAN_NO_OFFSET, NULL,
+                      "the document is %u bytes long, more than the limit document_bytes allows: "
+                      "%u",
+                      (uint64_t)length, options->limits.document_bytes);
+        return false;
+    }
+    mpl_alloc alloc = mpl_alloc_of(options);
+    if (!*document) *document = mpl_document_new(&alloc);
+    if (!*document) {
+        mpl_error_memory(err);
+        return false;
+    }
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         mpl_error_set(err, MOONPLAN_JSON_BYTE_ORDER_MARK, 0, NULL,
                       "a byte order mark stands before the document; remove its three bytes");
-        fine = false;
-    } else {
-        fine = read_document(&r);
+        return false;
     }
-    /* The copy is made last, so that a refused document costs none. */
-    if (fine) mpl_document_trim(document);
-    if (fine && !options->borrow) {
-        document->copy = mpl_allocate(&document->alloc, length);
-        if (document->copy) {
-            document->copy_size = length;
-            memcpy(document->copy, text, length);
-            document->text = document->copy;
-        } else {
-            fine = no_memory(&r);
-        }
-    }
-    if (!fine) {
-        moonplan_document_free(document);
-        return NULL;
-    }
-    return document;
+    reader r;
+    mpl_reader_open(&r, *document, text, length, options, err);
+    /* Room for what a document of that length often has; where there is not so much memory, it may
+     * need less. */
+    (void)mpl_node_room(*document, 16 + (length < 65536 ? length : 65536) / 16);
+    if (!read_document(&r)) return false;
+    return mpl_document_settle(*document, options) || no_memory(&r);
 }
 
-moonplan_document *moonplan_document_parse(const char *text, size_t length,
-                                           const moonplan_options *options, moonplan_error *err) {
+moonplan_document *mpl_document_read(moonplan_document *document, const char *text, size_t length,
+                                     const moonplan_options *options, moonplan_error *err) {
     moonplan_options defaults;
     moonplan_error own;
     if (!options) {
         moonplan_options_init(&defaults);
         options = &defaults;
     }
-    moonplan_document *document = parse(text, length, options, err ? err : &own);
+    bool fine = parse(&document, text, length, options, err ? err : &own);
     if (options->errors) *options->errors = NULL;
-    if (!document && options->errors) {
+    if (fine) return document;
+    moonplan_document_free(document);
+    if (options->errors) {
         mpl_alloc alloc = mpl_alloc_of(options);
         *options->errors = mpl_error_list_new(&alloc);
         moonplan_error *first = *options->errors ? mpl_error_list_add(*options->errors) : NULL;
@@ -515,5 +762,10 @@ moonplan_document *moonplan_document_parse(const char *text, size_t length,
             mpl_error_memory(err);
         }
     }
-    return document;
+    return NULL;
+}
+
+moonplan_document *moonplan_document_parse(const char *text, size_t length,
+                                           const moonplan_options *options, moonplan_error *err) {
+    return mpl_document_read(NULL, text, length, options, err);
 }

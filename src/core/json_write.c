@@ -48,6 +48,18 @@ void mpl_write_string(mpl_buffer *out, moonplan_text content) {
     mpl_buffer_byte(out, '"');
 }
 
+size_t mpl_string_length(moonplan_text content) {
+    size_t length = content.length + 2;
+    for (size_t i = 0; i < content.length; i++) {
+        unsigned char byte = (unsigned char)content.bytes[i];
+        if (byte == '"' || byte == '\\')
+            length++;
+        else if (byte < 0x20)
+            length += strchr("\b\t\n\f\r", byte) && byte ? 1 : 5;
+    }
+    return length;
+}
+
 /* -- Canonical text --------------------------------------------------------*/
 
 /* `digits`, an integer of at least one digit without leading zeros, plus a small number. Only for
@@ -138,8 +150,9 @@ static void write_number(mpl_buffer *out, moonplan_text literal) {
 
 /* -- Sorted text ------------------------------------------------------------*/
 
-/* A finished document is nested no deeper than the ceiling of the limit depth. */
-#define DEPTH_MOST 1024
+/* A finished document is nested no deeper than the ceiling of the limit depth, and one that is
+ * built around such a one (mpl_build_open_around) by a few levels more. */
+#define DEPTH_MOST (1024 + 8)
 
 struct level {
     uint32_t next, end; /* an array: nodes yet to come; an object: names yet to come */

@@ -7,6 +7,8 @@
 
 /* A string in quotes, with the shortest escapes; the content must be UTF-8. */
 void mpl_write_string(mpl_buffer *out, moonplan_text content);
+/* How many bytes that writes. */
+size_t mpl_string_length(moonplan_text content);
 
 typedef struct mpl_style {
     bool canonical;  /* numbers by their exact value; else as they stand */

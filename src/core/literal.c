@@ -2,6 +2,40 @@
 
 #include <string.h>
 
+static const char *digits(const char *at, const char *end) {
+    while (at < end && *at >= '0' && *at <= '9') at++;
+    return at;
+}
+
+mpl_literal mpl_literal_kind(moonplan_text literal) {
+    const char *at = literal.bytes, *end = literal.bytes + literal.length;
+    bool negative = at < end && *at == '-', integer = true;
+    const char *whole = at + negative, *part;
+    at = digits(whole, end);
+    size_t count = (size_t)(at - whole);
+    if (count == 0 || (count > 1 && *whole == '0')) return MPL_LITERAL_NONE;
+    if (at < end && *at == '.') {
+        integer = false;
+        part = ++at;
+        at = digits(part, end);
+        if (at == part) return MPL_LITERAL_NONE;
+    }
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        integer = false;
+        at++;
+        if (at < end && (*at == '+' || *at == '-')) at++;
+        part = at;
+        at = digits(part, end);
+        if (at == part) return MPL_LITERAL_NONE;
+    }
+    if (at < end) return MPL_LITERAL_NONE;
+    if (!integer || count > 19 || (negative && *whole == '0')) return MPL_LITERAL_NUMBER;
+    if (count == 19 &&
+        memcmp(whole, negative ? "9223372036854775808" : "9223372036854775807", 19) > 0)
+        return MPL_LITERAL_NUMBER;
+    return MPL_LITERAL_INTEGER;
+}
+
 /* A number as 0.DIGITS * 10^exponent. The first digit is not 0; `digit` and `end` still have the
  * point between them. No digits: zero. */
 typedef struct decimal {

@@ -4,6 +4,13 @@
 
 #include "../moonplan.h"
 
+typedef enum mpl_literal {
+    MPL_LITERAL_NONE,    /* not a JSON number */
+    MPL_LITERAL_INTEGER, /* an integer of int64, as a value of type MOONPLAN_INTEGER is written */
+    MPL_LITERAL_NUMBER   /* any other, -0 among them: it has a sign to keep */
+} mpl_literal;
+mpl_literal mpl_literal_kind(moonplan_text literal);
+
 /* Both must be valid JSON numbers. Less, equal, greater: -1, 0, 1. Exponents beyond 10^17 count as
  * 10^17: two literals that are that far out and of one sign compare by their digits. */
 int mpl_literal_order(moonplan_text a, moonplan_text b);

@@ -31,9 +31,17 @@ void moonplan_options_init(moonplan_options *options) {
 #undef MOONPLAN_LIMIT_INITIAL
     options->enforce_capabilities = true;
     options->transports = MOONPLAN_TRANSPORT_DATA;
+    options->jobs = 1;
 }
 
 bool mpl_options_sound(const moonplan_options *options, moonplan_error *err) {
+    /* Nearly always they are: no look at the table then. */
+    bool sound = true;
+#define MOONPLAN_LIMIT_SOUND(name, initial, floor, ceiling, text)                                  \
+    sound &= options->limits.name - (floor) <= (uint64_t)(ceiling) - (floor);
+    MOONPLAN_LIMITS(MOONPLAN_LIMIT_SOUND)
+#undef MOONPLAN_LIMIT_SOUND
+    if (sound) return true;
     const uint64_t values[] = {
 #define MOONPLAN_LIMIT_VALUE(name, initial, floor, ceiling, text) options->limits.name,
         MOONPLAN_LIMITS(MOONPLAN_LIMIT_VALUE)

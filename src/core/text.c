@@ -2,14 +2,7 @@
 
 #include <string.h>
 
-bool mpl_text_is(moonplan_text text, const char *literal) {
-    size_t length = strlen(literal);
-    return text.bytes && text.length == length && memcmp(text.bytes, literal, length) == 0;
-}
-
-bool mpl_text_equal(moonplan_text a, moonplan_text b) {
-    return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
-}
+#include "text_run.h"
 
 int mpl_text_order(moonplan_text a, moonplan_text b) {
     size_t shorter = a.length < b.length ? a.length : b.length;
@@ -104,19 +97,21 @@ bool mpl_decimal_fits_256(moonplan_text text) {
 mpl_hex mpl_hex_scan(moonplan_text text) {
     if (text.length < 2 || text.length % 2 != 0 || text.bytes[0] != '0' || text.bytes[1] != 'x')
         return MPL_HEX_NO;
+    const char *end = text.bytes + text.length;
+    const char *odd = mpl_run_kind_at(0)->hex(text.bytes + 2, end);
+    if (odd == end) return MPL_HEX_LOWER;
     /* 1: a lower-case digit, 3: an upper-case one. */
     static const unsigned char digit[256] = {
         ['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1, ['5'] = 1, ['6'] = 1, ['7'] = 1,
         ['8'] = 1, ['9'] = 1, ['a'] = 1, ['b'] = 1, ['c'] = 1, ['d'] = 1, ['e'] = 1, ['f'] = 1,
         ['A'] = 3, ['B'] = 3, ['C'] = 3, ['D'] = 3, ['E'] = 3, ['F'] = 3};
     unsigned every = 1, any = 0;
-    for (size_t i = 2; i < text.length; i++) {
-        unsigned class = digit[(unsigned char)text.bytes[i]];
+    for (; odd < end; odd++) {
+        unsigned class = digit[(unsigned char)*odd];
         every &= class;
         any |= class;
     }
-    if (!every) return MPL_HEX_NO;
-    return any & 2 ? MPL_HEX_MIXED : MPL_HEX_LOWER;
+    return !every ? MPL_HEX_NO : any & 2 ? MPL_HEX_MIXED : MPL_HEX_LOWER;
 }
 
 void mpl_hex_lower(char *bytes, size_t length) {

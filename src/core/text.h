@@ -2,10 +2,19 @@
 #ifndef MPL_CORE_TEXT_H
 #define MPL_CORE_TEXT_H
 
+#include <string.h>
+
 #include "../moonplan.h"
 
-bool mpl_text_is(moonplan_text text, const char *literal);
-bool mpl_text_equal(moonplan_text a, moonplan_text b);
+/* The literal's length is known to the compiler where it is written out. */
+static inline bool mpl_text_is(moonplan_text text, const char *literal) {
+    size_t length = strlen(literal);
+    return text.bytes && text.length == length && memcmp(text.bytes, literal, length) == 0;
+}
+static inline bool mpl_text_equal(moonplan_text a, moonplan_text b) {
+    return a.length == b.length &&
+           (a.length == 0 || (*a.bytes == *b.bytes && memcmp(a.bytes, b.bytes, a.length) == 0));
+}
 /* Order as bytes; a prefix comes first. */
 int mpl_text_order(moonplan_text a, moonplan_text b);
 

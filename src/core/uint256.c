@@ -67,6 +67,43 @@ mpl_uint256 mpl_uint256_negate(mpl_uint256 number) {
     return number;
 }
 
+bool mpl_uint256_subtract(mpl_uint256 *difference, mpl_uint256 number) {
+    if (mpl_uint256_order(*difference, number) < 0) return false;
+    mpl_uint256_add(difference, mpl_uint256_negate(number));
+    return true;
+}
+
+bool mpl_uint256_multiply(mpl_uint256 *product, mpl_uint256 number) {
+    uint32_t limbs[16] = {0};
+    for (size_t i = 0; i < 8; i++) {
+        uint64_t carry = 0;
+        for (size_t j = 0; j < 8; j++) {
+            carry += (uint64_t)product->limb[i] * number.limb[j] + limbs[i + j];
+            limbs[i + j] = (uint32_t)carry;
+            carry >>= 32;
+        }
+        limbs[i + 8] = (uint32_t)carry;
+    }
+    memcpy(product->limb, limbs, sizeof product->limb);
+    for (size_t i = 8; i < 16; i++)
+        if (limbs[i]) return false;
+    return true;
+}
+
+/* Bit by bit: 256 rounds are nothing beside the text around it. */
+void mpl_uint256_divide(mpl_uint256 *quotient, mpl_uint256 divisor) {
+    mpl_uint256 rest = mpl_uint256_of(0), result = rest;
+    for (unsigned bit = 256; bit-- > 0;) {
+        bool high = mpl_uint256_negative(rest);
+        mpl_uint256_add(&rest, rest);
+        if (quotient->limb[bit / 32] >> bit % 32 & 1) mpl_uint256_add(&rest, mpl_uint256_of(1));
+        if (!high && mpl_uint256_order(rest, divisor) < 0) continue;
+        mpl_uint256_add(&rest, mpl_uint256_negate(divisor));
+        result.limb[bit / 32] |= (uint32_t)1 << bit % 32;
+    }
+    *quotient = result;
+}
+
 bool mpl_uint256_small(mpl_uint256 number, uint64_t *out) {
     *out = (uint64_t)number.limb[1] << 32 | number.limb[0];
     return mpl_uint256_bits(number) <= 64;

@@ -25,6 +25,12 @@ bool mpl_uint256_negative(mpl_uint256 number);
 mpl_uint256 mpl_uint256_negate(mpl_uint256 number);
 /* False if the sum is 2^256 or more; *sum is what is left of it then. */
 bool mpl_uint256_add(mpl_uint256 *sum, mpl_uint256 number);
+/* False if the difference is below zero. */
+bool mpl_uint256_subtract(mpl_uint256 *difference, mpl_uint256 number);
+/* False if the product is 2^256 or more. */
+bool mpl_uint256_multiply(mpl_uint256 *product, mpl_uint256 number);
+/* Rounded down; the divisor is not zero. */
+void mpl_uint256_divide(mpl_uint256 *quotient, mpl_uint256 divisor);
 /* False if it is 2^64 or more. */
 bool mpl_uint256_small(mpl_uint256 number, uint64_t *out);
 /* True for the numbers from -2^(bits-1) to 2^(bits-1)-1. */

@@ -5,9 +5,6 @@
 
 #include "text.h"
 
-/* Node numbers fit `extra`, and offsets in units of four fit it too. */
-#define NODES_MOST ((1u << 28) - 1)
-
 moonplan_document *mpl_document_new(const mpl_alloc *alloc) {
     mpl_alloc own = *alloc;
     own.used = own.peak = 0;
@@ -26,6 +23,12 @@ void moonplan_document_free(moonplan_document *document) {
     mpl_release(&alloc, document->decoded, document->decoded_capacity);
     mpl_release(&alloc, document->tables, document->table_capacity * sizeof *document->tables);
     mpl_release(&alloc, document, sizeof *document);
+}
+
+void mpl_document_clear(moonplan_document *document) {
+    document->text = NULL;
+    document->text_length = document->node_count = 0;
+    document->decoded_length = document->table_length = 0;
 }
 
 static void trim(mpl_alloc *alloc, void **block, size_t *capacity, size_t used, size_t item) {
@@ -50,36 +53,18 @@ void mpl_document_trim(moonplan_document *document) {
          document->decoded_length, 1);
 }
 
-mpl_node *mpl_node_add(moonplan_document *document, moonplan_type type, size_t start,
-                       size_t length) {
-    if (document->node_count == document->node_capacity &&
-        (document->node_count >= NODES_MOST ||
-         !mpl_grow(&document->alloc, (void **)&document->nodes, &document->node_capacity,
-                   document->node_count + 1, sizeof *document->nodes)))
-        return NULL;
-    mpl_node *node = &document->nodes[document->node_count++];
-    node->start = (uint32_t)start;
-    node->length = (uint32_t)length;
-    node->type = (unsigned)type & 15u;
-    node->extra = 0;
-    return node;
-}
-
-moonplan_text mpl_content(const moonplan_document *document, size_t index) {
-    const mpl_node *node = &document->nodes[index];
-    if (node->extra == 0)
-        return (moonplan_text){document->text + node->start + 1, node->length - 2};
-    const char *place = document->decoded + (size_t)(node->extra - 1) * 4;
-    uint32_t length;
-    memcpy(&length, place, sizeof length);
-    return (moonplan_text){place + sizeof length, length};
+bool mpl_node_room(moonplan_document *document, size_t more) {
+    size_t needed = document->node_count + more;
+    return needed <= MPL_NODES_MOST &&
+           mpl_grow(&document->alloc, (void **)&document->nodes, &document->node_capacity, needed,
+                    sizeof *document->nodes);
 }
 
 char *mpl_decoded_add(moonplan_document *document, size_t length) {
     uint32_t stored = (uint32_t)length;
     size_t needed = (sizeof stored + length + 3) / 4 * 4;
     /* Reached only with the limits document_bytes and values near their ceilings. */
-    if (document->decoded_length / 4 + 1 > NODES_MOST ||
+    if (document->decoded_length / 4 + 1 > MPL_NODES_MOST ||
         !mpl_grow(&document->alloc, (void **)&document->decoded, &document->decoded_capacity,
                   document->decoded_length + needed, 1))
         return NULL;
@@ -87,24 +72,12 @@ char *mpl_decoded_add(moonplan_document *document, size_t length) {
     memset(place + needed - sizeof stored, 0, sizeof stored);
     memcpy(place, &stored, sizeof stored);
     document->nodes[document->node_count - 1].extra =
-        ((uint32_t)(document->decoded_length / 4) + 1) & NODES_MOST;
+        ((uint32_t)(document->decoded_length / 4) + 1) & MPL_NODES_MOST;
     document->decoded_length += needed;
     return place + sizeof stored;
 }
 
 /* -- Containers ------------------------------------------------------------*/
-
-bool mpl_container_open(moonplan_document *document, moonplan_type type, size_t start,
-                        size_t outer) {
-    /* The outermost container holds itself. */
-    size_t holder = outer == MPL_NO_CHILD ? document->node_count : outer;
-    return mpl_node_add(document, type, start, holder) != NULL;
-}
-
-size_t mpl_container_outer(const moonplan_document *document, size_t node) {
-    size_t outer = document->nodes[node].length;
-    return outer == node ? MPL_NO_CHILD : outer;
-}
 
 static size_t hash(const moonplan_document *document, moonplan_text name) {
     unsigned char out[crypto_shorthash_BYTES];
@@ -194,7 +167,7 @@ bool mpl_container_close(moonplan_document *document, size_t node, size_t end_of
     bool object = container->type == MOONPLAN_OBJECT, fine = true;
     *duplicate = 0;
     container->length = (uint32_t)(end_of_text - container->start);
-    container->extra = (uint32_t)(end - node - 1) & NODES_MOST;
+    container->extra = (uint32_t)(end - node - 1) & MPL_NODES_MOST;
     if (count > MPL_TABLE_OVER) {
         fine = object ? index_object(document, node, end, count, duplicate)
                       : index_array(document, node, end, count);
@@ -208,22 +181,13 @@ bool mpl_container_close(moonplan_document *document, size_t node, size_t end_of
     return fine;
 }
 
-/* The table's node of a closed container, or NULL for a small one. A small container may end with
- * the table of a large one inside it: whose it is shows in its extra. */
-static const mpl_node *table_of(const moonplan_document *document, size_t node) {
-    const mpl_node *container = &document->nodes[node];
-    if (container->extra <= MPL_TABLE_OVER) return NULL;
-    const mpl_node *last = container + container->extra;
-    return last->type == MPL_TABLE && last->extra == container->extra ? last : NULL;
-}
-
 /* -- Pointers --------------------------------------------------------------*/
 
 /* Add the step from a closed container to the child that is `node` or holds it; that child. */
 static size_t step_down(mpl_pointer *pointer, const moonplan_document *document, size_t container,
                         size_t node) {
     bool object = document->nodes[container].type == MOONPLAN_OBJECT;
-    const mpl_node *table = object ? NULL : table_of(document, container);
+    const mpl_node *table = object ? NULL : mpl_table_of(document, container);
     size_t child = container + 1 + object, index = 0;
     if (table && table->start == MPL_NO_TABLE) {
         index = node - container - 1;
@@ -293,22 +257,22 @@ moonplan_value moonplan_document_at(const moonplan_document *document, const cha
         const char *stop = at;
         while (stop < end && *stop != '/') stop++;
         moonplan_text token = {at, (size_t)(stop - at)};
-        if (moonplan_value_type(value) == MOONPLAN_ARRAY) {
+        if (mpl_type(value) == MOONPLAN_ARRAY) {
             if (!mpl_decimal(token) || token.length > 10) return none;
             uint64_t index = 0;
             for (size_t i = 0; i < token.length; i++)
                 index = index * 10 + (uint64_t)(token.bytes[i] - '0');
             if (index > UINT32_MAX) return none;
             value = moonplan_value_element(value, (size_t)index);
-        } else if (moonplan_value_type(value) == MOONPLAN_OBJECT) {
+        } else if (mpl_type(value) == MOONPLAN_OBJECT) {
             /* Unescaping shortens, so a member is looked for by comparing as it is walked only
              * where the token has an escape; the rest go through the table. */
             if (!memchr(token.bytes, '~', token.length)) {
                 value = moonplan_value_member(value, token.bytes, token.length);
             } else {
-                moonplan_walk walk = moonplan_value_walk(value);
+                moonplan_walk walk = mpl_walk(value);
                 value = none;
-                while (value.node == UINT32_MAX && moonplan_walk_next(&walk)) {
+                while (value.node == UINT32_MAX && mpl_walk_next(&walk)) {
                     size_t i = 0, j = 0;
                     bool same = true;
                     while (same && i < token.length) {
@@ -344,32 +308,26 @@ size_t moonplan_document_memory(const moonplan_document *document, size_t *peak)
     return document->alloc.used;
 }
 
-/* A value that a host has set to zero is none as well. */
-static bool is_none(moonplan_value value) {
-    return value.node == UINT32_MAX || !value.document;
-}
-
 moonplan_type moonplan_value_type(moonplan_value value) {
-    return is_none(value) ? MOONPLAN_NONE : (moonplan_type)mpl_node_of(value)->type;
+    return mpl_type(value);
 }
 
 moonplan_text moonplan_value_source(moonplan_value value) {
-    if (is_none(value)) return (moonplan_text){NULL, 0};
+    if (mpl_is_none(value)) return (moonplan_text){NULL, 0};
     const mpl_node *node = mpl_node_of(value);
     return (moonplan_text){value.document->text + node->start, node->length};
 }
 
 size_t moonplan_value_offset(moonplan_value value) {
-    return is_none(value) ? MOONPLAN_NO_OFFSET : mpl_node_of(value)->start;
+    return mpl_is_none(value) ? MOONPLAN_NO_OFFSET : mpl_node_of(value)->start;
 }
 
 moonplan_text moonplan_value_string(moonplan_value value) {
-    if (moonplan_value_type(value) != MOONPLAN_STRING) return (moonplan_text){NULL, 0};
-    return mpl_content(value.document, value.node);
+    return mpl_string(value);
 }
 
 bool moonplan_value_integer(moonplan_value value, int64_t *out) {
-    if (moonplan_value_type(value) != MOONPLAN_INTEGER) return false;
+    if (mpl_type(value) != MOONPLAN_INTEGER) return false;
     moonplan_text source = moonplan_value_source(value);
     bool negative = source.bytes[0] == '-'; // NOLINT(*-core.NullDereference): it is a number
     uint64_t number = 0;
@@ -380,26 +338,26 @@ bool moonplan_value_integer(moonplan_value value, int64_t *out) {
 }
 
 size_t moonplan_value_count(moonplan_value value) {
-    if (is_none(value) || !mpl_is_container(mpl_node_of(value))) return 0;
-    const mpl_node *table = table_of(value.document, value.node);
+    if (mpl_is_none(value) || !mpl_is_container(mpl_node_of(value))) return 0;
+    const mpl_node *table = mpl_table_of(value.document, value.node);
     if (table) return table->length;
     size_t count = 0;
-    moonplan_walk walk = moonplan_value_walk(value);
-    while (moonplan_walk_next(&walk)) count++;
+    moonplan_walk walk = mpl_walk(value);
+    while (mpl_walk_next(&walk)) count++;
     return count;
 }
 
 moonplan_value moonplan_value_element(moonplan_value array, size_t n) {
     moonplan_value none = {array.document, UINT32_MAX};
-    if (moonplan_value_type(array) != MOONPLAN_ARRAY) return none;
-    const mpl_node *table = table_of(array.document, array.node);
+    if (mpl_type(array) != MOONPLAN_ARRAY) return none;
+    const mpl_node *table = mpl_table_of(array.document, array.node);
     if (table) {
         if (n >= table->length) return none;
         if (table->start == MPL_NO_TABLE) return mpl_value(array.document, array.node + 1 + n);
         return mpl_value(array.document, array.document->tables[table->start + n]);
     }
-    moonplan_walk walk = moonplan_value_walk(array);
-    while (moonplan_walk_next(&walk))
+    moonplan_walk walk = mpl_walk(array);
+    while (mpl_walk_next(&walk))
         if (n-- == 0) return walk.value;
     return none;
 }
@@ -407,42 +365,25 @@ moonplan_value moonplan_value_element(moonplan_value array, size_t n) {
 moonplan_value moonplan_value_member(moonplan_value object, const char *name, size_t length) {
     moonplan_value none = {object.document, UINT32_MAX};
     moonplan_text wanted = {name, length};
-    if (moonplan_value_type(object) != MOONPLAN_OBJECT) return none;
-    const mpl_node *table = table_of(object.document, object.node);
+    if (mpl_type(object) != MOONPLAN_OBJECT) return none;
+    const mpl_node *table = mpl_table_of(object.document, object.node);
     if (table) {
         uint32_t found = *slot(object.document, object.document->tables + table->start,
                                table_size(table->length), wanted);
         return found ? mpl_value(object.document, found + 1) : none;
     }
-    moonplan_walk walk = moonplan_value_walk(object);
-    while (moonplan_walk_next(&walk))
+    moonplan_walk walk = mpl_walk(object);
+    while (mpl_walk_next(&walk))
         if (mpl_text_equal(walk.name, wanted)) return walk.value;
     return none;
 }
 
 moonplan_walk moonplan_value_walk(moonplan_value container) {
-    moonplan_walk walk = {{NULL, 0}, {container.document, UINT32_MAX}, 0, 0, false};
-    if (is_none(container)) return walk;
-    const mpl_node *node = mpl_node_of(container);
-    if (!mpl_is_container(node)) return walk;
-    walk.next = container.node + 1;
-    walk.end = walk.next + node->extra;
-    if (table_of(container.document, container.node)) walk.end--;
-    walk.named = node->type == MOONPLAN_OBJECT;
-    return walk;
+    return mpl_walk(container);
 }
 
 bool moonplan_walk_next(moonplan_walk *walk) {
-    const moonplan_document *document = walk->value.document;
-    if (walk->next >= walk->end) {
-        walk->value.node = UINT32_MAX;
-        walk->name = (moonplan_text){NULL, 0};
-        return false;
-    }
-    if (walk->named) walk->name = mpl_content(document, walk->next++);
-    walk->value.node = walk->next;
-    walk->next = (uint32_t)mpl_after(document->nodes, walk->next);
-    return true;
+    return mpl_walk_next(walk);
 }
 
 const char *mpl_type_text(moonplan_type type) {

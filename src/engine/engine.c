@@ -28,6 +28,17 @@ static bool copy_texts(mpl_arena *arena, const moonplan_text **out, size_t *out_
     return true;
 }
 
+static bool copy_keys(moonplan_engine *engine, const moonplan_engine_options *options) {
+    if (options->approver_count == 0) return true;
+    moonplan_public_key *copy =
+        mpl_arena_take(&engine->texts, options->approver_count * sizeof *copy);
+    if (!copy) return false;
+    memcpy(copy, options->approvers, options->approver_count * sizeof *copy);
+    engine->approvers = copy;
+    engine->approver_count = options->approver_count;
+    return true;
+}
+
 /* -- Subscriptions -----------------------------------------------------------*/
 
 static void drop_subscription(moonplan_engine *engine, mpl_subscription *subscription) {
@@ -71,6 +82,7 @@ moonplan_engine *moonplan_engine_new(const moonplan_engine_options *options, moo
                                 .now = options->now,
                                 .now_data = options->now_data,
                                 .make_id = options->make_id,
+                                .keep_reads = options->keep_reads,
                                 .make_id_data = options->make_id_data};
     engine->options.errors = NULL;
     engine->options.borrow = false;
@@ -81,6 +93,9 @@ moonplan_engine *moonplan_engine_new(const moonplan_engine_options *options, moo
                     options->allow_count) ||
         !copy_texts(&engine->texts, &engine->versions, &engine->version_count,
                     options->plan_versions, options->plan_versions_count) ||
+        !copy_texts(&engine->texts, &engine->require_approval, &engine->require_approval_count,
+                    options->require_approval, options->require_approval_count) ||
+        !copy_keys(engine, options) ||
         !mpl_registry_open(&engine->registry, &engine->alloc, &engine->options) ||
         !mpl_store_memory(&engine->store, &engine->alloc, options->keep_jobs)) {
         mpl_error_memory(err);
@@ -150,6 +165,10 @@ void mpl_engine_use_store(moonplan_engine *engine, const mpl_store *store) {
     if (old.release) old.release(old.data);
 }
 
+const mpl_store *mpl_engine_store(const moonplan_engine *engine) {
+    return &engine->store;
+}
+
 const moonplan_options *mpl_engine_options(const moonplan_engine *engine) {
     return &engine->options;
 }
@@ -161,7 +180,8 @@ int64_t mpl_engine_now(moonplan_engine *engine) {
         mpl_engine_enter(engine);
         int64_t now = engine->now(engine->now_data);
         mpl_engine_leave(engine);
-        return now == MOONPLAN_NO_TIME ? now + 1 : now;
+        /* What is kept as a number is compared with what is kept as a text. */
+        return now < MPL_TIME_FIRST ? MPL_TIME_FIRST : now > MPL_TIME_LAST ? MPL_TIME_LAST : now;
     }
     struct timespec now;
     timespec_get(&now, TIME_UTC);
@@ -238,6 +258,15 @@ bool mpl_engine_has(const moonplan_engine *engine, moonplan_text name) {
     return mpl_registry_find(&engine->registry, name) != NULL;
 }
 
+bool mpl_engine_known(const moonplan_engine *engine, moonplan_text name, moonplan_text *version,
+                      moonplan_text *risk) {
+    const mpl_entry *entry = mpl_registry_find(&engine->registry, name);
+    moonplan_text none = {NULL, 0};
+    *version = entry ? entry->view.version : none;
+    *risk = entry ? entry->view.risk : none;
+    return entry != NULL;
+}
+
 bool moonplan_engine_provide(moonplan_engine *engine, const moonplan_provider *provider,
                              moonplan_error *err) {
     if (!mpl_grow(&engine->alloc, (void **)&engine->providers, &engine->provider_capacity,
@@ -267,6 +296,15 @@ mpl_entry *mpl_engine_find(moonplan_engine *engine, moonplan_text name, moonplan
     return entry;
 }
 
+bool mpl_engine_schemas(moonplan_engine *engine, moonplan_text name, moonplan_value *input,
+                        moonplan_value *output, moonplan_error *err) {
+    const mpl_entry *entry = mpl_engine_find(engine, name, err);
+    if (!entry) return false;
+    *input = mpl_schema_value(entry->input);
+    *output = mpl_schema_value(entry->output);
+    return true;
+}
+
 /* -- Descriptions ------------------------------------------------------------*/
 
 moonplan_document *moonplan_engine_list_new(const moonplan_engine *engine, moonplan_error *err) {
@@ -292,20 +330,15 @@ moonplan_document *moonplan_engine_describe_new(const moonplan_engine *engine, m
     return mpl_build_finish(&builder, err);
 }
 
-moonplan_document *moonplan_engine_job_new(const moonplan_engine *engine, const char *id,
-                                           size_t length, moonplan_error *err) {
-    if (err) err->code = MOONPLAN_OK;
-    if (!engine->store.get) return NULL;
-    return engine->store.get(engine->store.data, (moonplan_text){id, length}, err);
-}
-
-moonplan_document *moonplan_engine_jobs_new(const moonplan_engine *engine, moonplan_error *err) {
+moonplan_document *moonplan_engine_jobs_new(const moonplan_engine *engine,
+                                            const moonplan_job_filter *filter,
+                                            moonplan_error *err) {
     mpl_builder builder;
     moonplan_error own;
     mpl_build_open_around(&builder, &engine->options);
     if (builder.error.code == MOONPLAN_OK) {
         mpl_build_array(&builder);
-        if (engine->store.list && !engine->store.list(engine->store.data, &builder, &own)) {
+        if (engine->store.list && !engine->store.list(engine->store.data, filter, &builder, &own)) {
             if (err) *err = own;
             mpl_build_close(&builder);
             return NULL;
@@ -385,5 +418,16 @@ void mpl_engine_publish(moonplan_engine *engine, const moonplan_job *job,
     tell(engine, job, event, count, true);
     engine->publishing--;
     sweep(engine);
+    mpl_engine_leave(engine);
+}
+
+void mpl_engine_tell(moonplan_engine *engine, moonplan_event *event) {
+    char id[MOONPLAN_ID_SIZE];
+    if (engine->live == 0) return;
+    mpl_engine_enter(engine);
+    event->time = mpl_engine_now(engine);
+    mpl_engine_make_id(engine, event->time, id);
+    event->id = (moonplan_text){id, strlen(id)};
+    mpl_engine_publish(engine, NULL, event);
     mpl_engine_leave(engine);
 }

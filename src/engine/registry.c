@@ -81,6 +81,17 @@ static bool texts_sound(const moonplan_capability *given, mpl_pointer place, boo
     return true;
 }
 
+static bool digest_sound(moonplan_text digest, mpl_pointer place, moonplan_error *err) {
+    size_t digits = 0;
+    if (!digest.bytes) return true;
+    while (digits < digest.length && memchr("0123456789abcdef", digest.bytes[digits], 16)) digits++;
+    if (digits == 64 && digest.length == 64) return true;
+    mpl_pointer_name(&place, MOONPLAN_TEXT("digest"));
+    mpl_error_set(err, MOONPLAN_PLUGIN_MANIFEST, MOONPLAN_NO_OFFSET, &place,
+                  "%q is no digest: 64 lower-case hexadecimal digits", &digest);
+    return false;
+}
+
 static bool read_schema(mpl_schema **out, const mpl_registry *registry, moonplan_text json,
                         const char *name, const mpl_pointer *place, bool strict,
                         moonplan_error *err) {
@@ -95,7 +106,8 @@ static mpl_entry *entry_new(const mpl_registry *registry, const moonplan_capabil
                             size_t place, bool strict, moonplan_error *err) {
     mpl_pointer pointer = {0};
     mpl_pointer_index(&pointer, place);
-    if (!texts_sound(given, pointer, strict, err)) return NULL;
+    if (!texts_sound(given, pointer, strict, err) || !digest_sound(given->digest, pointer, err))
+        return NULL;
     mpl_entry *entry = mpl_allocate(registry->alloc, sizeof *entry);
     if (!entry) {
         mpl_error_memory(err);
@@ -106,6 +118,7 @@ static mpl_entry *entry_new(const mpl_registry *registry, const moonplan_capabil
     if (!copy_text(&entry->texts, &entry->view.name, given->name) ||
         !copy_text(&entry->texts, &entry->view.version, given->version) ||
         !copy_text(&entry->texts, &entry->view.risk, given->risk) ||
+        !copy_text(&entry->texts, &entry->view.digest, given->digest) ||
         !copy_text(&entry->texts, &entry->summary, given->summary) ||
         !copy_list(&entry->texts, &entry->needs, given->needs, given->needs_count) ||
         !copy_list(&entry->texts, &entry->view.missing, given->missing, given->missing_count))
@@ -119,6 +132,7 @@ static mpl_entry *entry_new(const mpl_registry *registry, const moonplan_capabil
         entry->view.input = entry->input;
         entry->view.output = entry->output;
         entry->run = given->run;
+        entry->check = given->check;
         entry->data = given->data;
         /* `release` is set once the whole list is in: after a failure nothing has been released. */
         return entry;

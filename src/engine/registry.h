@@ -16,6 +16,7 @@ typedef struct mpl_entry {
     const moonplan_text *needs;
     size_t needs_count;
     void (*run)(void *data, moonplan_want *want);
+    void (*check)(void *data, moonplan_want *want); /* NULL: it has none */
     void *data;
     void (*release)(void *data);
 } mpl_entry;

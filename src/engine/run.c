@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "../core/text.h"
-#include "job.h"
+#include "approval.h"
 
 static moonplan_text text_of(const char *literal) {
     return (moonplan_text){literal, strlen(literal)};
@@ -47,7 +47,8 @@ moonplan_step_plan *mpl_engine_admit(moonplan_engine *engine, const mpl_submissi
                                .versions = engine->versions,
                                .version_count = engine->version_count,
                                .faults = submission->faults,
-                               .fault_count = submission->fault_count};
+                               .fault_count = submission->fault_count,
+                               .powers_later = submission->powers_later};
     mpl_engine_enter(engine);
     moonplan_step_plan *plan = mpl_step_plan_admit(submission->document, &admission, &own, err);
     mpl_engine_leave(engine);
@@ -76,8 +77,8 @@ moonplan_step_plan *moonplan_engine_admit_new(moonplan_engine *engine, const cha
 
 /* -- Submission --------------------------------------------------------------*/
 
-static bool read_caller(const moonplan_engine *engine, moonplan_document **out, moonplan_text text,
-                        moonplan_error *err) {
+bool mpl_caller_read(const moonplan_engine *engine, moonplan_document **out, moonplan_text text,
+                     moonplan_error *err) {
     *out = NULL;
     if (!text.bytes) return true;
     moonplan_error why;
@@ -108,19 +109,29 @@ static void release_source(moonplan_job *job) {
     if (job->source.release) job->source.release(job->source.data);
 }
 
-static void name_events(moonplan_job *job) {
+void mpl_run_name_events(moonplan_job *job) {
     mpl_job *machine = job->machine;
+    /* A job that comes to wait again takes back what it would have told. */
+    if (job->named > machine->event_count) job->named = machine->event_count;
     for (; job->named < machine->event_count; job->named++) {
         mpl_event *event = &machine->events[job->named];
         mpl_engine_make_id(job->engine, event->time, event->id);
     }
 }
 
+static void name_due_events(moonplan_job *job) {
+    const moonplan_engine *engine = job->engine;
+    if (engine->make_id || engine->store.durable) mpl_run_name_events(job);
+}
+
 static void publish(moonplan_job *job) {
     mpl_job *machine = job->machine;
     while (job->published < machine->event_count) {
         moonplan_event event;
-        mpl_job_event_view(machine, &event, job->published++);
+        size_t n = job->published++;
+        if (job->engine->live == 0) continue;
+        mpl_run_name_events(job);
+        mpl_job_event_view(machine, &event, n);
         mpl_engine_publish(job->engine, job, &event);
     }
 }
@@ -131,6 +142,7 @@ static void destroy(moonplan_job *job) {
     release_source(job);
     mpl_answer_drop(engine, &job->answer);
     mpl_entry_release(job->capability);
+    mpl_approvals_free(job->approvals);
     mpl_job_free(job->machine);
     mpl_release(&engine->alloc, job, sizeof *job);
     mpl_engine_release(engine);
@@ -148,11 +160,55 @@ void moonplan_job_free(moonplan_job *job) {
     destroy(job);
 }
 
-/* Takes plan and source over. */
-static moonplan_job *start(moonplan_engine *engine, moonplan_step_plan *plan,
-                           const mpl_source *source, moonplan_document *caller,
-                           moonplan_error *err) {
+moonplan_job *mpl_run_new(moonplan_engine *engine) {
     moonplan_job *job = mpl_allocate(&engine->alloc, sizeof *job);
+    if (!job) return NULL;
+    *job = (moonplan_job){.engine = engine, .holds = 1};
+    engine->holds++;
+    return job;
+}
+
+void mpl_run_begin(moonplan_job *job, mpl_job *machine) {
+    job->machine = machine;
+    job->want.job = job;
+    job->want.job_id = text_of(machine->id);
+    job->want.caller = machine->caller ? moonplan_document_root(machine->caller)
+                                       : (moonplan_value){machine->plan->document, UINT32_MAX};
+}
+
+/* The versions that the steps were admitted with, so that a resumed job can tell another one. */
+static bool keep_evidence(moonplan_job *job) {
+    mpl_job *machine = job->machine;
+    const moonplan_engine *engine = job->engine;
+    if (!mpl_job_keep_evidence(machine) ||
+        !mpl_job_keep_policy(machine, engine->require_approval, engine->require_approval_count))
+        return false;
+    for (size_t n = 0; n < machine->plan->count; n++) {
+        const mpl_entry *entry =
+            mpl_registry_find(&job->engine->registry,
+                              mpl_step_text(machine->plan, machine->plan->steps[n].capability));
+        if (entry && !mpl_job_note(machine, n, entry->view.version, entry->view.risk)) return false;
+    }
+    return true;
+}
+
+bool mpl_run_twin(const moonplan_job *job, const moonplan_run_options *options, mpl_twin *twin) {
+    const moonplan_step_plan *plan = job->machine->plan;
+    *twin = (mpl_twin){.key = mpl_step_text(plan, plan->key)};
+    return options && options->deduplicate && twin->key.bytes;
+}
+
+void mpl_run_submitted(moonplan_job *job) {
+    job->busy = true;
+    publish(job);
+    job->busy = false;
+}
+
+/* The plan's job. Takes plan and source over. */
+static moonplan_job *make(moonplan_engine *engine, moonplan_step_plan *plan,
+                          const mpl_source *source, moonplan_document *caller,
+                          const moonplan_run_options *options, moonplan_error *err) {
+    moonplan_job *job = mpl_run_new(engine);
     if (!job) {
         if (source->release) source->release(source->data);
         moonplan_step_plan_free(plan);
@@ -160,55 +216,71 @@ static moonplan_job *start(moonplan_engine *engine, moonplan_step_plan *plan,
         mpl_error_memory(err);
         return NULL;
     }
-    *job = (moonplan_job){.engine = engine, .holds = 1, .source = *source, .sourced = true};
-    engine->holds++;
+    job->source = *source;
+    job->sourced = true;
     if (engine->store.durable || !source->read) release_source(job);
     char id[MOONPLAN_ID_SIZE];
     int64_t now = mpl_engine_now(engine);
     mpl_engine_make_id(engine, now, id);
     job->machine = mpl_job_new(plan, caller, id, now, &engine->options, err);
-    if (job->machine) {
-        job->want.job = job;
-        job->want.job_id = text_of(job->machine->id);
-        job->want.caller =
-            caller ? moonplan_document_root(caller) : (moonplan_value){plan->document, UINT32_MAX};
-        name_events(job);
-        if (!engine->store.submit || engine->store.submit(engine->store.data, job, err)) {
-            job->busy = true;
-            publish(job);
-            job->busy = false;
-            return job;
+    bool fine = job->machine != NULL;
+    if (fine) {
+        mpl_run_begin(job, job->machine);
+        name_due_events(job);
+        bool evidence = engine->store.durable || engine->require_approval_count > 0 ||
+                        (options && options->deduplicate);
+        if (evidence && !keep_evidence(job)) {
+            mpl_error_memory(err);
+            fine = false;
         }
     }
+    if (fine && mpl_approvals_read(&job->approvals, engine, options, err)) return job;
     moonplan_job_free(job);
     return NULL;
 }
 
-static moonplan_job *submit(moonplan_engine *engine, const mpl_submission *submission,
-                            const char *text, size_t length, const moonplan_run_options *options,
-                            moonplan_error *err) {
+moonplan_job *mpl_run_prepare(moonplan_engine *engine, const mpl_submission *submission,
+                              moonplan_text text, const moonplan_run_options *options,
+                              moonplan_error *err) {
     moonplan_document *caller = NULL;
     mpl_source none = {NULL, NULL, NULL};
     bool captured = submission != NULL;
-    mpl_engine_enter(engine);
-    moonplan_job *job = NULL;
     moonplan_step_plan *plan = NULL;
     admission_options(engine, options);
-    if (!read_caller(engine, &caller, options ? options->caller : (moonplan_text){NULL, 0}, err)) {
+    if (!mpl_caller_read(engine, &caller, options ? options->caller : (moonplan_text){NULL, 0},
+                         err)) {
         if (captured) moonplan_document_free(submission->document);
     } else if (captured) {
         mpl_submission admitted = *submission;
         admitted.source = none;
         plan = mpl_engine_admit(engine, &admitted, options, err);
     } else {
-        plan = moonplan_engine_admit_new(engine, text, length, options, err);
+        plan = moonplan_engine_admit_new(engine, text.bytes, text.length, options, err);
     }
-    if (plan) {
-        job = start(engine, plan, captured ? &submission->source : &none, caller, err);
-    } else {
-        moonplan_document_free(caller);
-        if (captured && submission->source.release)
-            submission->source.release(submission->source.data);
+    if (plan)
+        return make(engine, plan, captured ? &submission->source : &none, caller, options, err);
+    moonplan_document_free(caller);
+    if (captured && submission->source.release) submission->source.release(submission->source.data);
+    return NULL;
+}
+
+static moonplan_job *submit(moonplan_engine *engine, const mpl_submission *submission,
+                            moonplan_text text, const moonplan_run_options *options,
+                            moonplan_error *err) {
+    mpl_engine_enter(engine);
+    moonplan_job *job = mpl_run_prepare(engine, submission, text, options, err);
+    if (job) {
+        const mpl_store *store = &engine->store;
+        mpl_twin twin;
+        bool deduplicate = mpl_run_twin(job, options, &twin);
+        bool fine =
+            !store->submit || store->submit(store->data, job, deduplicate ? &twin : NULL, err);
+        if (fine && !twin.found) {
+            mpl_run_submitted(job);
+        } else {
+            moonplan_job_free(job);
+            job = fine ? mpl_engine_look(engine, text_of(twin.id), err) : NULL;
+        }
     }
     mpl_engine_leave(engine);
     return job;
@@ -216,12 +288,12 @@ static moonplan_job *submit(moonplan_engine *engine, const mpl_submission *submi
 
 moonplan_job *mpl_engine_submit(moonplan_engine *engine, const mpl_submission *submission,
                                 const moonplan_run_options *options, moonplan_error *err) {
-    return submit(engine, submission, NULL, 0, options, err);
+    return submit(engine, submission, (moonplan_text){NULL, 0}, options, err);
 }
 
 moonplan_job *moonplan_engine_submit_new(moonplan_engine *engine, const char *text, size_t length,
                                          const moonplan_run_options *options, moonplan_error *err) {
-    return submit(engine, NULL, text, length, options, err);
+    return submit(engine, NULL, (moonplan_text){text, length}, options, err);
 }
 
 /* -- Answering what is left --------------------------------------------------*/
@@ -245,6 +317,24 @@ static bool find_capability(moonplan_job *job) {
     return false;
 }
 
+static bool is_read(moonplan_text risk) {
+    return mpl_text_is(risk, "read");
+}
+
+/* How a step ended that was begun before the job was resumed. */
+static void ask_outcome(moonplan_job *job) {
+    const mpl_entry *entry = job->capability;
+    if (entry && entry->check) {
+        mpl_job_resolved_by(job->machine, MPL_BY_CHECK);
+        entry->check(entry->data, &job->want);
+    }
+    if (job->answer.kind == MPL_ANSWER_NONE && entry && is_read(entry->view.risk) &&
+        !job->engine->keep_reads) {
+        mpl_job_resolved_by(job->machine, MPL_BY_POLICY);
+        moonplan_want_retry(&job->want);
+    }
+}
+
 static void ask_authorizer(moonplan_job *job) {
     const moonplan_authorizer *authorizer = &job->engine->authorizer;
     if (authorizer->decide) {
@@ -257,6 +347,13 @@ static void ask_authorizer(moonplan_job *job) {
 
 static void call_capability(moonplan_job *job) {
     const mpl_entry *entry = job->capability;
+    if (atomic_load(&job->cancel)) {
+        moonplan_failure failure = {.code = MOONPLAN_JOB_CANCELLED,
+                                    .message = MOONPLAN_TEXT("the job was cancelled before the "
+                                                             "capability was called")};
+        moonplan_want_fail_with(&job->want, &failure);
+        return;
+    }
     if (!entry || !entry->run) {
         moonplan_want_fail(&job->want,
                            MOONPLAN_TEXT("the host was to give the result, and gave none"));
@@ -278,6 +375,9 @@ static void answer(moonplan_job *job) {
     case MOONPLAN_WANT_RESULT:
         call_capability(job);
         break;
+    case MOONPLAN_WANT_OUTCOME:
+        ask_outcome(job);
+        break;
     case MOONPLAN_WANT_COMMIT:
         break;
     }
@@ -286,13 +386,45 @@ static void answer(moonplan_job *job) {
 
 /* -- Taking answers ----------------------------------------------------------*/
 
-static void commit(moonplan_job *job) {
+mpl_change mpl_run_change(const moonplan_job *job) {
+    const mpl_job *machine = job->machine;
+    mpl_change change = {.step = machine->step, .first_event = job->published};
+    const mpl_step_evidence *evidence =
+        machine->evidence ? &machine->evidence->steps[machine->step] : NULL;
+    bool begins = machine->steps[machine->step].status == MOONPLAN_RUNNING;
+    if (evidence && evidence->granted && begins) change.approval = evidence->approval;
+    return change;
+}
+
+/* What the store is told, and what it says. */
+static bool write_down(moonplan_job *job, moonplan_error *err) {
+    const mpl_store *store = &job->engine->store;
+    mpl_change change = mpl_run_change(job);
+    bool fine = mpl_status_ended(job->machine->status)
+                    ? store->finish(store->data, job, &change, err)
+                    : store->checkpoint(store->data, job, &change, err);
+    if (fine) mpl_run_changed(job, &change);
+    return fine;
+}
+
+void mpl_run_changed(moonplan_job *job, const mpl_change *change) {
+    mpl_job *machine = job->machine;
+    bool begins = machine->steps[machine->step].status == MOONPLAN_RUNNING;
+    if (machine->evidence && begins) machine->evidence->steps[machine->step].granted = false;
+    if (change->cancel) moonplan_job_cancel(job);
+}
+
+void mpl_run_commit(moonplan_job *job) {
     moonplan_engine *engine = job->engine;
     mpl_job *machine = job->machine;
     const mpl_answer *given = &job->answer;
-    moonplan_error err = {.code = MOONPLAN_OK};
+    moonplan_error err;
     bool fine = true;
-    if (given->kind == MPL_ANSWER_FAIL) {
+    if (job->written) {
+        fine = job->written->fine;
+        if (!fine) err = job->written->error;
+        job->written = NULL;
+    } else if (given->kind == MPL_ANSWER_FAIL) {
         moonplan_text message =
             given->text ? (moonplan_text){given->text, given->text_length}
                         : text_of(given->fixed ? given->fixed : "the host could not commit");
@@ -306,10 +438,7 @@ static void commit(moonplan_job *job) {
         mpl_error_set(&err, MOONPLAN_STORE_FAILED, MOONPLAN_NO_OFFSET, NULL,
                       "the engine was closed, and its store with it");
     } else if (engine->store.checkpoint) {
-        mpl_change change = {machine->step, job->published};
-        fine = machine->status == MOONPLAN_EXECUTING
-                   ? engine->store.checkpoint(engine->store.data, job, &change, &err)
-                   : engine->store.finish(engine->store.data, job, &change, &err);
+        fine = write_down(job, &err);
     }
     if (!fine) {
         mpl_job_stop(machine, &err);
@@ -358,12 +487,16 @@ static void take(moonplan_job *job) {
     mpl_answer *given = &job->answer;
     moonplan_failure failure;
     if (job->want.kind == MOONPLAN_WANT_COMMIT) {
-        commit(job);
+        mpl_run_commit(job);
         return;
     }
     int64_t now = mpl_engine_now(job->engine);
     if (job->want.kind == MOONPLAN_WANT_DECISION) {
         take_decision(job, now);
+    } else if (job->want.kind == MOONPLAN_WANT_OUTCOME && given->kind == MPL_ANSWER_NONE) {
+        mpl_job_unknown(job->machine, (moonplan_text){given->text, given->text_length}, now);
+    } else if (given->kind == MPL_ANSWER_RETRY) {
+        mpl_job_retry(job->machine, now);
     } else if (given->kind == MPL_ANSWER_FAIL) {
         failure = failure_of(given, job->want.kind == MOONPLAN_WANT_INPUT
                                         ? MOONPLAN_JOB_INPUT_TYPE
@@ -372,6 +505,9 @@ static void take(moonplan_job *job) {
     } else if (job->want.kind == MOONPLAN_WANT_INPUT) {
         bool read = given->kind == MPL_ANSWER_VALUE;
         mpl_job_input(job->machine, &job->capability->view, read, take_value(given), now);
+        moonplan_error err;
+        if (job->machine->wants == MPL_WANTS_DECISION && !mpl_approval_settle(job, &err))
+            mpl_job_stop(job->machine, &err);
     } else {
         mpl_job_result(job->machine, take_value(given), now);
     }
@@ -379,11 +515,10 @@ static void take(moonplan_job *job) {
 
 /* What is asked next; false when there is nothing any more. */
 static bool ask(moonplan_job *job) {
-    static const moonplan_wanted kinds[] = {[MPL_WANTS_NOTHING] = (moonplan_wanted)0,
-                                            [MPL_WANTS_INPUT] = MOONPLAN_WANT_INPUT,
-                                            [MPL_WANTS_DECISION] = MOONPLAN_WANT_DECISION,
-                                            [MPL_WANTS_COMMIT] = MOONPLAN_WANT_COMMIT,
-                                            [MPL_WANTS_RESULT] = MOONPLAN_WANT_RESULT};
+    static const moonplan_wanted kinds[] = {
+        [MPL_WANTS_NOTHING] = (moonplan_wanted)0,      [MPL_WANTS_INPUT] = MOONPLAN_WANT_INPUT,
+        [MPL_WANTS_DECISION] = MOONPLAN_WANT_DECISION, [MPL_WANTS_COMMIT] = MOONPLAN_WANT_COMMIT,
+        [MPL_WANTS_RESULT] = MOONPLAN_WANT_RESULT,     [MPL_WANTS_OUTCOME] = MOONPLAN_WANT_OUTCOME};
     const mpl_job *machine = job->machine;
     const mpl_step *step = &machine->plan->steps[machine->step];
     moonplan_want *want = &job->want;
@@ -405,18 +540,33 @@ static bool ask(moonplan_job *job) {
     return true;
 }
 
+/* One that waits as it did before writes nothing, and is nobody's all the same. */
+static void give_back(moonplan_job *job) {
+    const mpl_job *machine = job->machine;
+    const mpl_store *store = &job->engine->store;
+    bool ours = job->place == MPL_UNDER_WAY || job->leased;
+    if (machine->wants == MPL_WANTS_NOTHING && mpl_status_waits(machine->status) && ours &&
+        store->leave)
+        store->leave(store->data, job);
+}
+
 moonplan_want *moonplan_job_next(moonplan_job *job) {
     if (job->busy) return NULL;
     job->busy = true;
     mpl_job_hold(job);
     if (job->want.kind) {
-        /* An input is only read for a capability that is there. */
-        if (job->want.kind != MOONPLAN_WANT_INPUT || find_capability(job)) {
+        if (job->want.kind == MOONPLAN_WANT_INPUT && atomic_load(&job->cancel)) {
+            mpl_job_cancel(job->machine, mpl_engine_now(job->engine));
+        } else if (job->want.kind != MOONPLAN_WANT_INPUT || find_capability(job)) {
+            /* An input is only read for a capability that is there. */
+            if (job->want.kind == MOONPLAN_WANT_OUTCOME)
+                mpl_job_resolved_by(job->machine, MPL_BY_HOST);
             if (job->answer.kind == MPL_ANSWER_NONE) answer(job);
             take(job);
         }
+        give_back(job);
         mpl_answer_drop(job->engine, &job->answer);
-        name_events(job);
+        name_due_events(job);
     }
     bool more = ask(job);
     if (!more) release_source(job);
@@ -460,9 +610,8 @@ const moonplan_step_plan *moonplan_job_plan(const moonplan_job *job) {
 }
 
 bool moonplan_job_error(const moonplan_job *job, moonplan_failure *out) {
-    if (job->machine->status != MOONPLAN_FAILED) return false;
     *out = mpl_job_failure(job->machine, false);
-    return true;
+    return out->code != MOONPLAN_OK;
 }
 
 size_t moonplan_job_step_count(const moonplan_job *job) {
@@ -479,8 +628,14 @@ size_t moonplan_job_event_count(const moonplan_job *job) {
     return job->machine->event_count;
 }
 
+/* Looking at events may be what makes their ids. */
+static void name_for_look(const moonplan_job *job) {
+    mpl_run_name_events((moonplan_job *)(uintptr_t)job);
+}
+
 bool moonplan_job_event(const moonplan_job *job, moonplan_event *out, size_t n) {
     if (n >= job->machine->event_count) return false;
+    name_for_look(job);
     mpl_job_event_view(job->machine, out, n);
     return true;
 }
@@ -498,16 +653,8 @@ moonplan_document *moonplan_job_result_new(const moonplan_job *job, moonplan_err
 
 moonplan_document *moonplan_job_document_new(const moonplan_job *job, moonplan_error *err) {
     mpl_builder builder;
+    name_for_look(job);
     mpl_build_open_around(&builder, &job->machine->options);
     if (builder.error.code == MOONPLAN_OK) mpl_job_write(&builder, job->machine);
     return mpl_build_finish(&builder, err);
-}
-
-const char *moonplan_status_name(moonplan_status status) {
-    static const char *const names[] = {
-        [MOONPLAN_CREATED] = "created",     [MOONPLAN_EXECUTING] = "executing",
-        [MOONPLAN_PENDING] = "pending",     [MOONPLAN_RUNNING] = "running",
-        [MOONPLAN_COMPLETED] = "completed", [MOONPLAN_FAILED] = "failed"};
-    size_t n = (size_t)status;
-    return n >= 1 && n < sizeof names / sizeof *names ? names[n] : "unknown";
 }

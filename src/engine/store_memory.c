@@ -1,101 +1,266 @@
+#include <string.h>
+
 #include "../core/text.h"
 #include "job.h"
+#include "kv_memory.h"
+#include "record.h"
 
-/* Jobs as lists through the jobs themselves. Those that have ended are held; those under way belong
- * to their hosts and leave with them. */
+/* Jobs as lists through the jobs themselves. Those that have ended or wait are held; those under
+ * way belong to their hosts and leave with them. */
 typedef struct jobs {
     moonplan_job *first, *last;
 } jobs;
 
+/* An approval that a step has run with. */
+typedef struct use {
+    char approval[MPL_DIGEST_TEXT], job[MOONPLAN_ID_SIZE];
+    size_t step;
+} use;
+
 typedef struct memory {
     mpl_alloc *alloc;
     size_t keep, kept;
-    jobs under_way, ended;
+    jobs under_way, waiting, ended;
+    use *uses;
+    size_t use_count, use_capacity;
+    mpl_kv kv;
 } memory;
 
-static void take_out(jobs *list, moonplan_job *job) {
+static jobs *list_of(memory *store, const moonplan_job *job) {
+    return job->place == MPL_UNDER_WAY ? &store->under_way
+           : job->place == MPL_WAITING ? &store->waiting
+                                       : &store->ended;
+}
+
+static void take_out(memory *store, moonplan_job *job) {
+    jobs *list = list_of(store, job);
     *(job->before ? &job->before->after : &list->first) = job->after;
     *(job->after ? &job->after->before : &list->last) = job->before;
     job->before = job->after = NULL;
+    job->place = MPL_NOWHERE;
 }
 
-static void put_last(jobs *list, moonplan_job *job) {
+static void put_last(memory *store, moonplan_job *job, unsigned place) {
+    job->place = place;
+    jobs *list = list_of(store, job);
     job->before = list->last;
     *(list->last ? &list->last->after : &list->first) = job;
     list->last = job;
 }
 
-static const moonplan_job *find(const jobs *list, moonplan_text id) {
-    for (const moonplan_job *job = list->first; job; job = job->after)
+static moonplan_job *find_in(const jobs *list, moonplan_text id) {
+    for (moonplan_job *job = list->first; job; job = job->after)
         if (mpl_text_equal(moonplan_job_id(job), id)) return job;
     return NULL;
 }
 
-static bool submit(void *data, moonplan_job *job, moonplan_error *err) {
+static moonplan_job *find(const memory *store, moonplan_text id) {
+    moonplan_job *job = find_in(&store->ended, id);
+    if (!job) job = find_in(&store->under_way, id);
+    return job ? job : find_in(&store->waiting, id);
+}
+
+/* -- Submission ----------------------------------------------------------------*/
+
+static const moonplan_job *find_twin(const jobs *list, moonplan_text key) {
+    for (const moonplan_job *job = list->first; job; job = job->after) {
+        const mpl_job *machine = job->machine;
+        if (job->deduplicated &&
+            mpl_text_equal(mpl_step_text(machine->plan, machine->plan->key), key))
+            return job;
+    }
+    return NULL;
+}
+
+static bool submit(void *data, moonplan_job *job, mpl_twin *twin, moonplan_error *err) {
     memory *store = data;
     moonplan_text id = moonplan_job_id(job);
     /* The engine's own ids do not repeat themselves, so only a host's are looked for. */
-    if (job->engine->make_id && (find(&store->ended, id) || find(&store->under_way, id))) {
+    if (job->engine->make_id && find(store, id)) {
         mpl_error_set(err, MOONPLAN_STORE_FAILED, MOONPLAN_NO_OFFSET, NULL,
                       "there is a job %q already", &id);
         return false;
     }
-    put_last(&store->under_way, job);
-    job->place = MPL_UNDER_WAY;
+    if (twin) {
+        const moonplan_job *found = find_twin(&store->ended, twin->key);
+        if (!found) found = find_twin(&store->waiting, twin->key);
+        if (!found) found = find_twin(&store->under_way, twin->key);
+        if (found)
+            return mpl_twin_check(twin, found->machine->id, found->machine->evidence->plan,
+                                  found->machine->evidence->caller, job, err);
+        job->deduplicated = true;
+    }
+    put_last(store, job, MPL_UNDER_WAY);
     return true;
 }
 
-static bool checkpoint(void *data, moonplan_job *job, const mpl_change *change,
-                       moonplan_error *err) {
-    (void)data;
-    (void)job;
+/* Take out one that is held. */
+static void drop(memory *store, moonplan_job *job) {
+    take_out(store, job);
+    moonplan_job_free(job);
+}
+
+/* What is written about a resumed job takes the place of what was. */
+static void replace(memory *store, moonplan_job *job) {
+    moonplan_job *old = job->waits;
+    job->waits = NULL;
+    if (old) drop(store, old);
+}
+
+/* -- Changes -------------------------------------------------------------------*/
+
+static bool is_used(const memory *store, const char *approval, const char *job, size_t step) {
+    for (size_t i = 0; i < store->use_count; i++) {
+        const use *one = &store->uses[i];
+        if (memcmp(one->approval, approval, MPL_DIGEST_TEXT) == 0 &&
+            (one->step == step || strcmp(one->job, job) != 0))
+            return true;
+    }
+    return false;
+}
+
+static bool used(void *data, const char *approval, const moonplan_job *job, size_t step, bool *out,
+                 moonplan_error *err) {
+    (void)err;
+    *out = is_used(data, approval, job->machine->id, step);
+    return true;
+}
+
+static bool mark_used(memory *store, const moonplan_job *job, const mpl_change *change,
+                      moonplan_error *err) {
+    const char *id = job->machine->id;
+    if (is_used(store, change->approval, id, change->step)) {
+        mpl_approval_used(err, job, change->step);
+        return false;
+    }
+    if (!mpl_grow(store->alloc, (void **)&store->uses, &store->use_capacity, store->use_count + 1,
+                  sizeof *store->uses)) {
+        mpl_error_memory(err);
+        return false;
+    }
+    use *one = &store->uses[store->use_count++];
+    memcpy(one->approval, change->approval, sizeof one->approval);
+    memcpy(one->job, id, strlen(id) + 1);
+    one->step = change->step;
+    return true;
+}
+
+static bool checkpoint(void *data, moonplan_job *job, mpl_change *change, moonplan_error *err) {
+    memory *store = data;
+    if (change->approval && !mark_used(store, job, change, err)) return false;
+    replace(store, job);
+    if (job->place != MPL_UNDER_WAY || !mpl_status_waits(job->machine->status)) return true;
+    /* It is held, so that it can be resumed when its host has let it go. */
+    take_out(store, job);
+    put_last(store, job, MPL_WAITING);
+    mpl_job_hold(job);
+    return true;
+}
+
+static bool finish(void *data, moonplan_job *job, mpl_change *change, moonplan_error *err) {
+    memory *store = data;
     (void)change;
     (void)err;
+    if (job->place != MPL_UNDER_WAY) return true;
+    replace(store, job);
+    take_out(store, job);
+    put_last(store, job, MPL_ENDED);
+    mpl_job_hold(job);
+    if (store->kept < store->keep)
+        store->kept++;
+    else
+        drop(store, store->ended.first);
     return true;
 }
 
 static void leave(void *data, moonplan_job *job) {
-    memory *store = data;
-    if (job->place == MPL_NOWHERE) return;
-    take_out(job->place == MPL_ENDED ? &store->ended : &store->under_way, job);
-    job->place = MPL_NOWHERE;
+    if (job->waits) {
+        job->waits->resumed = false;
+        if (atomic_load(&job->cancel)) moonplan_job_cancel(job->waits);
+    }
+    job->waits = NULL;
+    if (job->place != MPL_NOWHERE) take_out(data, job);
 }
 
-static bool finish(void *data, moonplan_job *job, const mpl_change *change, moonplan_error *err) {
+/* -- Looking -------------------------------------------------------------------*/
+
+static bool load(void *data, moonplan_text id, mpl_stored *stored, bool *found,
+                 moonplan_error *err) {
+    moonplan_job *job = find(data, id);
+    *found = job != NULL;
+    if (job) mpl_run_name_events(job);
+    return !job || mpl_stored_copy(stored, job->machine, err);
+}
+
+static bool claim(void *data, moonplan_text id, mpl_stored *stored, bool *found,
+                  moonplan_error *err) {
     memory *store = data;
-    (void)change;
-    (void)err;
-    take_out(&store->under_way, job);
-    put_last(&store->ended, job);
-    job->place = MPL_ENDED;
-    mpl_job_hold(job);
-    if (store->kept < store->keep) {
-        store->kept++;
-        return true;
+    if (find_in(&store->under_way, id)) {
+        mpl_error_set(err, MOONPLAN_STORE_LOCKED, MOONPLAN_NO_OFFSET, NULL,
+                      "the job %q is under way in this engine", &id);
+        return false;
     }
-    moonplan_job *oldest = store->ended.first;
-    leave(store, oldest);
-    moonplan_job_free(oldest);
+    const moonplan_job *job = find_in(&store->waiting, id);
+    stored->claimed = job != NULL;
+    stored->cancel = job && atomic_load(&job->cancel);
+    return load(data, id, stored, found, err);
+}
+
+static void adopt(void *data, const mpl_stored *stored, moonplan_job *job) {
+    memory *store = data;
+    (void)stored;
+    moonplan_job *old = find_in(&store->waiting, moonplan_job_id(job));
+    if (old) {
+        job->deduplicated = old->deduplicated;
+        job->waits = old;
+        old->resumed = true;
+    }
+    put_last(store, job, MPL_UNDER_WAY);
+}
+
+static void yield(void *data, const mpl_stored *stored) {
+    (void)data;
+    (void)stored;
+}
+
+static void list_jobs(const jobs *list, const moonplan_job_filter *filter, size_t *skip,
+                      mpl_builder *out) {
+    for (const moonplan_job *job = list->first; job; job = job->after) {
+        if (job->resumed || !mpl_filter_takes(filter, job->machine)) continue;
+        if (*skip > 0)
+            --*skip;
+        else
+            mpl_job_write_line(out, job->machine);
+    }
+}
+
+static size_t count_jobs(const jobs *list, const moonplan_job_filter *filter) {
+    size_t count = 0;
+    for (const moonplan_job *job = list->first; job; job = job->after)
+        count += !job->resumed && mpl_filter_takes(filter, job->machine);
+    return count;
+}
+
+static bool list(void *data, const moonplan_job_filter *filter, mpl_builder *out,
+                 moonplan_error *err) {
+    const memory *store = data;
+    const jobs *const all[] = {&store->ended, &store->waiting, &store->under_way};
+    (void)err;
+    size_t skip = 0;
+    if (filter && filter->most) {
+        for (size_t i = 0; i < 3; i++) skip += count_jobs(all[i], filter);
+        skip = skip > filter->most ? skip - filter->most : 0;
+    }
+    for (size_t i = 0; i < 3; i++) list_jobs(all[i], filter, &skip, out);
     return true;
 }
 
-static moonplan_document *get(void *data, moonplan_text id, moonplan_error *err) {
-    const memory *store = data;
-    const moonplan_job *job = find(&store->ended, id);
-    if (!job) job = find(&store->under_way, id);
-    return job ? moonplan_job_document_new(job, err) : NULL;
-}
-
-static void list_jobs(const jobs *list, mpl_builder *out) {
-    for (const moonplan_job *job = list->first; job; job = job->after)
-        mpl_job_write_line(out, job->machine);
-}
-
-static bool list(void *data, mpl_builder *out, moonplan_error *err) {
-    const memory *store = data;
+static bool cancel(void *data, moonplan_text id, bool *running, moonplan_error *err) {
+    memory *store = data;
     (void)err;
-    list_jobs(&store->ended, out);
-    list_jobs(&store->under_way, out);
+    moonplan_job *job = find_in(&store->under_way, id);
+    *running = job != NULL;
+    if (job) moonplan_job_cancel(job);
     return true;
 }
 
@@ -103,18 +268,55 @@ static void release(void *data) {
     memory *store = data;
     mpl_alloc *alloc = store->alloc;
     while (store->under_way.first) leave(store, store->under_way.first);
-    while (store->ended.first) {
-        moonplan_job *job = store->ended.first;
-        leave(store, job);
-        moonplan_job_free(job);
-    }
+    while (store->waiting.first) drop(store, store->waiting.first);
+    while (store->ended.first) drop(store, store->ended.first);
+    mpl_release(alloc, store->uses, store->use_capacity * sizeof *store->uses);
+    mpl_kv_close(&store->kv);
     mpl_release(alloc, store, sizeof *store);
+}
+
+/* -- Values by key -------------------------------------------------------------*/
+
+static bool kv_get(void *data, moonplan_text space, moonplan_text key, mpl_buffer *out, bool *found,
+                   moonplan_error *err) {
+    const memory *store = data;
+    return mpl_kv_get(&store->kv, space, key, out, found, err);
+}
+
+static bool kv_set(void *data, moonplan_text space, moonplan_text key, const moonplan_text *value,
+                   moonplan_error *err) {
+    memory *store = data;
+    return mpl_kv_set(&store->kv, space, key, value, err);
+}
+
+static bool kv_list(void *data, moonplan_text space, mpl_key_sink each, void *each_data,
+                    moonplan_error *err) {
+    const memory *store = data;
+    (void)err;
+    mpl_kv_list(&store->kv, space, each, each_data);
+    return true;
 }
 
 bool mpl_store_memory(mpl_store *store, mpl_alloc *alloc, size_t keep) {
     memory *made = mpl_allocate(alloc, sizeof *made);
     if (!made) return false;
     *made = (memory){.alloc = alloc, .keep = keep};
-    *store = (mpl_store){made, false, submit, checkpoint, finish, get, list, leave, release};
+    mpl_kv_open(&made->kv, alloc);
+    *store = (mpl_store){.data = made,
+                         .submit = submit,
+                         .checkpoint = checkpoint,
+                         .finish = finish,
+                         .load = load,
+                         .claim = claim,
+                         .adopt = adopt,
+                         .yield = yield,
+                         .list = list,
+                         .cancel = cancel,
+                         .used = used,
+                         .leave = leave,
+                         .release = release,
+                         .kv_get = kv_get,
+                         .kv_set = kv_set,
+                         .kv_list = kv_list};
     return true;
 }

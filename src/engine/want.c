@@ -2,6 +2,7 @@
  * ends the life of what the question shows. */
 #include <sodium.h>
 #include <string.h>
+#include <time.h>
 
 #include "../core/json_write.h"
 #include "../core/text.h"
@@ -108,8 +109,8 @@ void mpl_decide_by_risk(moonplan_want *want) {
 
 /* -- INPUT, RESULT, COMMIT ---------------------------------------------------*/
 
-static const unsigned with_value =
-    BIT(MOONPLAN_WANT_INPUT) | BIT(MOONPLAN_WANT_RESULT) | BIT(MOONPLAN_WANT_COMMIT);
+static const unsigned with_value = BIT(MOONPLAN_WANT_INPUT) | BIT(MOONPLAN_WANT_RESULT) |
+                                   BIT(MOONPLAN_WANT_COMMIT) | BIT(MOONPLAN_WANT_OUTCOME);
 
 /* The code for a value that cannot be kept. */
 static moonplan_code unfit(const moonplan_want *want, moonplan_code why) {
@@ -124,7 +125,8 @@ bool mpl_want_take(moonplan_want *want, moonplan_document *document) {
         return false;
     }
     uint64_t most = job_of(want)->engine->options.limits.result_bytes;
-    if (document && want->kind == MOONPLAN_WANT_RESULT && document->text_length > most) {
+    bool result = want->kind == MOONPLAN_WANT_RESULT || want->kind == MOONPLAN_WANT_OUTCOME;
+    if (document && result && document->text_length > most) {
         moonplan_error err;
         mpl_error_set(&err, MOONPLAN_LIMIT, MOONPLAN_NO_OFFSET, NULL,
                       "the result of %q has %u bytes, more than the limit result_bytes allows: %u",
@@ -164,6 +166,60 @@ bool moonplan_want_complete_json(moonplan_want *want, const char *text, size_t l
                   err.message);
     return answer_error(want, answer, unfit(want, err.code),
                         err.code == MOONPLAN_MEMORY ? &err : &told);
+}
+
+/* -- OUTCOME -----------------------------------------------------------------*/
+
+bool moonplan_want_retry(moonplan_want *want) {
+    mpl_answer *answer = place(want, BIT(MOONPLAN_WANT_OUTCOME));
+    if (!answer) return false;
+    answer->kind = MPL_ANSWER_RETRY;
+    return true;
+}
+
+void mpl_want_doubt(moonplan_want *want, moonplan_text why) {
+    mpl_answer *answer = place(want, BIT(MOONPLAN_WANT_OUTCOME));
+    if (!answer || answer->text) return;
+    keep_text(want, answer, why);
+    /* What is only told need not be told for want of memory. */
+    if (answer->kind == MPL_ANSWER_FAIL) *answer = (mpl_answer){.kind = MPL_ANSWER_NONE};
+}
+
+bool moonplan_want_outcome(moonplan_want *want, moonplan_value outcome) {
+    if (!place(want, BIT(MOONPLAN_WANT_OUTCOME))) return false;
+    moonplan_type type = outcome.document ? moonplan_value_type(outcome) : MOONPLAN_NONE;
+    if (type == MOONPLAN_NONE || type == MOONPLAN_NULL) return true;
+    moonplan_type happened = moonplan_value_type(moonplan_value_member(outcome, "happened", 8));
+    moonplan_value result = moonplan_value_member(outcome, "result", 6);
+    moonplan_walk walk = moonplan_value_walk(outcome);
+    while (type == MOONPLAN_OBJECT && moonplan_walk_next(&walk))
+        if (!mpl_text_is(walk.name, "happened") && !mpl_text_is(walk.name, "result")) return false;
+    if (happened == MOONPLAN_FALSE && moonplan_value_type(result) == MOONPLAN_NONE)
+        return moonplan_want_retry(want);
+    return happened == MOONPLAN_TRUE && moonplan_want_complete(want, result);
+}
+
+/* How long an answer of the store's is taken for a new one, in milliseconds. */
+#define LOOK_AGAIN 250
+
+void moonplan_job_cancel(moonplan_job *job) {
+    atomic_store(&job->cancel, true);
+}
+
+bool moonplan_want_cancelled(moonplan_want *want) {
+    moonplan_job *job = job_of(want);
+    const mpl_store *store = &job->engine->store;
+    if (atomic_load(&job->cancel)) return true;
+    if (!store->cancelled) return false;
+    /* Not the engine's clock, which a host may hold still. */
+    struct timespec time;
+    timespec_get(&time, TIME_UTC);
+    int64_t now = (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+    int64_t since = now - job->cancel_asked;
+    if (since >= 0 && since < LOOK_AGAIN) return false;
+    job->cancel_asked = now;
+    if (store->cancelled(store->data, job)) moonplan_job_cancel(job);
+    return atomic_load(&job->cancel);
 }
 
 /* -- Failures ----------------------------------------------------------------*/

@@ -20,6 +20,7 @@
 #include "../core/error.h"
 #include "../core/path.h"
 #include "../core/text.h"
+#include "guard.h"
 
 #define PATH_MOST MPL_PATH_MOST
 #define NAME_MOST MPL_PATH_NAME_MOST
@@ -28,7 +29,8 @@ struct moonplan_root {
     mpl_alloc alloc;
     int folder;
     dev_t device;
-    bool writable, trusted;
+    bool writable, trusted, guarded;
+    uid_t owner;      /* whom a guarded root belongs to */
     atomic_bool walk; /* several threads may find out at once that openat2 is not there */
 };
 
@@ -77,6 +79,9 @@ static bool unavailable(moonplan_error *err, moonplan_text text, int error) {
     case ENODEV:
     case EINVAL:
         why = "is no regular file";
+        break;
+    case EKEYREJECTED: /* no file gives it: ours, of a guarded root */
+        why = "can be changed by others than its owner; chmod go-w keeps them out";
         break;
     case EACCES:
     case EPERM:
@@ -171,6 +176,26 @@ static int open_below(moonplan_root *root, const place *to, int flags) {
     return walk(root, to, flags);
 }
 
+/* Of a guarded root: what was opened, and the folders that it stands in. 0 or an errno. */
+static int guard(moonplan_root *root, const place *to, const struct stat *opened) {
+    if (!root->guarded) return 0;
+    struct stat found = *opened;
+    place above = *to;
+    int error = 0;
+    for (;;) {
+        if (mpl_guard_open(&found, root->owner, false)) return EKEYREJECTED;
+        const char *slash = memrchr(above.bytes, '/', above.length);
+        if (!slash) return 0;
+        above.length = (size_t)(slash - above.bytes);
+        above.bytes[above.length] = 0;
+        int folder = open_below(root, &above, O_PATH | O_DIRECTORY);
+        if (folder < 0) return errno;
+        if (fstat(folder, &found) != 0) error = errno;
+        close(folder);
+        if (error) return error;
+    }
+}
+
 /* A file to read from: nothing waits (O_NONBLOCK: not even a FIFO without a writer), and nothing
  * but a regular file comes back. -1 with errno. */
 static int open_regular(moonplan_root *root, const place *to, struct stat *found) {
@@ -185,10 +210,33 @@ static int open_regular(moonplan_root *root, const place *to, struct stat *found
         error = ENXIO;
     else if (found->st_nlink != 1 && !root->trusted)
         error = EMLINK;
+    else
+        error = guard(root, to, found);
     if (!error) return file;
     close(file);
     errno = error;
     return -1;
+}
+
+static bool guard_root(const moonplan_root *root, moonplan_text text, moonplan_error *err) {
+    struct stat found;
+    bool above;
+    int error = mpl_guard_folder(root->folder, root->owner, &found, &above);
+    if (error && error != EKEYREJECTED) return unavailable(err, text, error);
+    bool foreign = found.st_uid != 0 && found.st_uid != root->owner && found.st_uid != geteuid();
+    if (error && foreign && !above)
+        mpl_error_set(err, MOONPLAN_FILE_UNAVAILABLE, MOONPLAN_NO_OFFSET, NULL,
+                      "%q belongs to the user %u: it has to be root's, or of the user %u, who "
+                      "opens it",
+                      &text, (uint64_t)found.st_uid, (uint64_t)geteuid());
+    else if (error)
+        mpl_error_set(err, MOONPLAN_FILE_UNAVAILABLE, MOONPLAN_NO_OFFSET, NULL,
+                      above ? "%q lies in a folder that others than its owner can change, so that "
+                              "another one could be put in its place"
+                            : "%q can be changed by others than its owner; chmod go-w keeps them "
+                              "out",
+                      &text);
+    return !error;
 }
 
 moonplan_root *moonplan_root_open(const char *bytes, size_t length, unsigned flags,
@@ -230,8 +278,12 @@ moonplan_root *moonplan_root_open(const char *bytes, size_t length, unsigned fla
                             .folder = folder,
                             .device = found.st_dev,
                             .writable = (flags & MOONPLAN_ROOT_WRITE) != 0,
-                            .trusted = (flags & MOONPLAN_ROOT_TRUSTED) != 0};
-    return root;
+                            .trusted = (flags & MOONPLAN_ROOT_TRUSTED) != 0,
+                            .guarded = (flags & MOONPLAN_ROOT_GUARDED) != 0,
+                            .owner = flags & MOONPLAN_ROOT_OWN ? geteuid() : found.st_uid};
+    if (!root->guarded || guard_root(root, text, err)) return root;
+    moonplan_root_free(root);
+    return NULL;
 }
 
 void moonplan_root_free(moonplan_root *root) {
@@ -320,6 +372,10 @@ static int compare(const void *a, const void *b) {
 /* 'f', 'd', or 0 for what is left out. */
 static char kind_of(const moonplan_root *root, int folder, const struct dirent *entry) {
     struct stat found;
+    if (root->guarded) {
+        if (fstatat(folder, entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0) return 'f';
+        return S_ISDIR(found.st_mode) ? 'd' : 'f';
+    }
     if (entry->d_type != DT_UNKNOWN && entry->d_type != DT_REG && entry->d_type != DT_DIR) return 0;
     if (entry->d_type != DT_UNKNOWN && root->trusted) return entry->d_type == DT_DIR ? 'd' : 'f';
     if (fstatat(folder, entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0) return 0;

@@ -245,8 +245,11 @@ static mpl_http_end find_addresses(mpl_http *http, const mpl_http_policy *policy
     }
     if (request->resolved && !request->resolved(request->data, out)) return MPL_HTTP_STOPPED;
     for (size_t i = 0; i < out->count && !policy->any_address; i++) {
-        if (mpl_address_is_public(&out->list[i])) continue;
-        *reason = "the host has an address that is not public unicast";
+        if (policy->loopback ? mpl_address_is_loopback(&out->list[i])
+                             : mpl_address_is_public(&out->list[i]))
+            continue;
+        *reason = policy->loopback ? "the host has an address that is not a loopback one"
+                                   : "the host has an address that is not public unicast";
         return MPL_HTTP_ADDRESS;
     }
     return MPL_HTTP_DONE;
@@ -300,6 +303,7 @@ mpl_http_end mpl_http_perform(mpl_http *http, const mpl_http_policy *policy,
                               const mpl_http_request *request, mpl_alloc *alloc,
                               const char **reason) {
     mpl_addresses addresses;
+    if (request->sent) *request->sent = false;
     *reason = refusal(policy, request);
     if (*reason) return MPL_HTTP_REFUSED;
     *reason = open_door(http);

@@ -38,6 +38,7 @@ typedef struct mpl_http_policy {
     const mpl_http_place *places;
     size_t place_count;
     bool any_address;                /* false: all addresses of the host must be public unicast */
+    bool loopback;                   /* or, with this one, all of them loopback addresses */
     uint64_t head_most;              /* bytes of the status lines and headers, trailers included */
     uint64_t body_most;              /* bytes of the body, decoded; below 2^60 */
     uint64_t sent_most;              /* bytes of the request's body */
@@ -63,6 +64,7 @@ typedef struct mpl_http_request {
     const void *body; /* for POST, PUT and PATCH */
     size_t body_length;
     uint64_t deadline; /* by mpl_now */
+    bool *sent;        /* set once a byte of the request may have gone out; NULL: not asked */
     /* Before any connection: the addresses that the host was found to have. */
     bool (*resolved)(void *data, const mpl_addresses *addresses);
     /* The final status, once the head is complete. */
@@ -80,7 +82,8 @@ typedef enum mpl_http_end {
     MPL_HTTP_REFUSED, /* against the policy: nothing was looked up or sent */
     MPL_HTTP_ADDRESS, /* against the policy once it was resolved: nothing was sent */
     MPL_HTTP_FAILED,
-    MPL_HTTP_LATE, /* the deadline passed */
+    MPL_HTTP_LARGE, /* a larger body is announced than may come */
+    MPL_HTTP_LATE,  /* the deadline passed */
     MPL_HTTP_MEMORY
 } mpl_http_end;
 
@@ -108,5 +111,6 @@ mpl_http_end mpl_http_perform(mpl_http *http, const mpl_http_policy *policy,
 typedef int (*mpl_http_socket)(void *data, int *family, int type, int protocol, void *address,
                                unsigned *length);
 void mpl_http_hook(mpl_http *http, mpl_http_socket make, void *data);
+void mpl_http_client_hook(moonplan_http *http, mpl_http_socket make, void *data);
 
 #endif

@@ -176,11 +176,14 @@ static size_t on_piece(char *bytes, size_t size, size_t count, void *data) {
     return e->stopped || over ? 0 : (size_t)length;
 }
 
-/* All that comes behind the head, before chunks and encodings are undone. */
+/* All that comes behind the head, before chunks and encodings are undone; and whether the request
+ * has begun to go out. */
 static int on_wire(CURL *handle, curl_infotype type, char *bytes, size_t size, void *data) {
     exchange *e = data;
     (void)handle, (void)bytes;
     if (type == CURLINFO_DATA_IN) e->wire_bytes += size;
+    if ((type == CURLINFO_HEADER_OUT || type == CURLINFO_DATA_OUT) && e->transfer->request->sent)
+        *e->transfer->request->sent = true;
     return 0;
 }
 
@@ -426,6 +429,7 @@ static mpl_http_end judge(const exchange *e, CURLcode code, const char **reason)
         return MPL_HTTP_FAILED;
     }
     *reason = reason_of(code, connected != 0);
+    if (code == CURLE_FILESIZE_EXCEEDED) return MPL_HTTP_LARGE;
     /* Its clock and ours round differently. */
     bool late = mpl_now() + 2 >= e->transfer->request->deadline;
     return code == CURLE_OPERATION_TIMEDOUT && late ? MPL_HTTP_LATE : MPL_HTTP_FAILED;

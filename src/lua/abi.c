@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../call/abi.h"
 #include "../core/text.h"
 #include "convert.h"
 #include "module.h"
@@ -54,6 +55,18 @@ static bool push_abi(lua_State *L, int text, const moonplan_options *options, mp
     return self->abi != NULL;
 }
 
+bool mpl_lua_push_described(lua_State *L, moonplan_value list, const moonplan_options *options,
+                            mpl_lua_work *work) {
+    moonplan_text source = moonplan_value_source(list);
+    struct abi *self = mpl_lua_new(L, &abi_type, sizeof *self, ABI_VALUES);
+    lua_pushlstring(L, source.bytes, source.length);
+    lua_setiuservalue(L, -2, TEXT);
+    int attempts = 0;
+    do self->abi = mpl_abi_parse_tables(list, options, &work->err);
+    while (!self->abi && mpl_lua_again(L, work, &attempts));
+    return self->abi != NULL;
+}
+
 /* abi.parse(text, options) */
 static int parse(lua_State *L) {
     moonplan_text text = mpl_lua_check_text(L, 1);
@@ -63,6 +76,38 @@ static int parse(lua_State *L) {
     mpl_lua_options(L, 2, &options, work, NULL);
     if (!push_abi(L, 1, &options, work)) return mpl_lua_refuse(L, work, text);
     mpl_lua_weigh(L, text.length * ENTRY_WEIGHT);
+    mpl_lua_work_close(work);
+    return 1;
+}
+
+/* abi.json(text, options): what it describes, as a JSON ABI */
+static int json(lua_State *L) {
+    moonplan_text text = mpl_lua_check_text(L, 1);
+    lua_settop(L, 2);
+    mpl_lua_work *work = mpl_lua_work_new(L);
+    moonplan_options options;
+    mpl_lua_options(L, 2, &options, work, NULL);
+    options.errors = NULL;
+    if (!push_abi(L, 1, &options, work)) return mpl_lua_refuse(L, work, text);
+    const struct abi *self = lua_touserdata(L, -1);
+    mpl_build_open(&work->builder, &options);
+    work->building = true;
+    mpl_build_array(&work->builder);
+    const moonplan_abi_entry *entry;
+    for (size_t i = 0; (entry = moonplan_abi_at(self->abi, i)); i++) {
+        if (entry->kind != MOONPLAN_ABI_VALUES) {
+            mpl_abi_build_entry(&work->builder, entry);
+            continue;
+        }
+        mpl_error_set(&work->err, MOONPLAN_ABI_TYPE, MOONPLAN_NO_OFFSET, NULL,
+                      "%q has no name, and an entry of a JSON ABI has one", &entry->signature);
+        return mpl_lua_refuse(L, work, no_places);
+    }
+    mpl_build_end(&work->builder);
+    work->building = false;
+    work->document = mpl_build_finish(&work->builder, &work->err);
+    if (!work->document) return mpl_lua_refuse(L, work, no_places);
+    mpl_lua_push_value(L, moonplan_document_root(work->document));
     mpl_lua_work_close(work);
     return 1;
 }
@@ -499,7 +544,7 @@ static void read_abi(lua_State *L, int arg, moonplan_abi_source *source,
 /* A source on top of the stack: an ABI, or a table with one and whose it is. */
 static void read_source(lua_State *L, int arg, moonplan_abi_source *source,
                         const mpl_lua_reading *reading) {
-    static const char *const fields[] = {"abi", "address", "chain_id", "origin", NULL};
+    static const char *const fields[] = {"abi", "address", "chain_id", "origin", "untrusted", NULL};
     *source = (moonplan_abi_source){.origin = {"the caller", 10}};
     if (!lua_istable(L, -1)) {
         read_abi(L, arg, source, reading);
@@ -516,6 +561,10 @@ static void read_source(lua_State *L, int arg, moonplan_abi_source *source,
             break;
         case 2:
             source->chain_id = read_chain_id(L, arg, reading);
+            break;
+        case 4:
+            if (!lua_isboolean(L, -1)) mpl_lua_bad_option(L, arg, "untrusted", "a boolean", -1);
+            source->untrusted = lua_toboolean(L, -1);
             break;
         default:
             if (lua_type(L, -1) != LUA_TSTRING)
@@ -649,6 +698,7 @@ void mpl_lua_push_abi(lua_State *L) {
                                          {"decode_call", decode_call},
                                          {"decode_revert", decode_revert},
                                          {"encode", encode},
+                                         {"json", json},
                                          {"parse", parse},
                                          {"selector", selector},
                                          {NULL, NULL}};

@@ -16,6 +16,10 @@ typedef struct mpl_lua_reading {
 void mpl_lua_read_reading(lua_State *L, int arg, moonplan_options *options,
                           mpl_lua_reading *reading, mpl_lua_work *work);
 
+/* Push an ABI made of a list in a plugin's description; false with work->err. */
+bool mpl_lua_push_described(lua_State *L, moonplan_value list, const moonplan_options *options,
+                            mpl_lua_work *work);
+
 /* The 0x and digits at argument `arg`, in either case, as bytes in `out`; false with work->err. */
 bool mpl_lua_read_hex(lua_State *L, int arg, mpl_buffer *out, mpl_lua_work *work);
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "../core/text.h"
-#include "../engine/engine.h"
 #include "convert.h"
 
 /* How much of a misspelt name an error repeats. */
@@ -125,7 +124,7 @@ void mpl_lua_work_close(mpl_lua_work *work) {
     mpl_buffer_close(&work->scratch);
     moonplan_engine *engine = work->engine;
     work->engine = NULL;
-    if (engine) mpl_engine_leave(engine);
+    if (engine) work->leave(engine);
 }
 
 static int work_gc(lua_State *L);

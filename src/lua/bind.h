@@ -45,7 +45,8 @@ typedef struct mpl_lua_work {
     mpl_buffer text, scratch;
     mpl_builder builder;
     bool building;
-    moonplan_engine *engine; /* held open, NULL: none */
+    moonplan_engine *engine; /* held open until `leave`, NULL: none */
+    void (*leave)(moonplan_engine *engine);
     moonplan_error err;
 } mpl_lua_work;
 
@@ -78,6 +79,10 @@ typedef struct mpl_lua_more {
  * used. The errors go to work->errors, and the memory comes from the state's allocator. */
 void mpl_lua_options(lua_State *L, int arg, moonplan_options *options, mpl_lua_work *work,
                      const mpl_lua_more *more);
+
+/* The same for many digests at once, with `jobs`; in digest_many.c. More than one of them cannot
+ * use the state's allocator. */
+void mpl_lua_many_options(lua_State *L, int arg, moonplan_options *options, mpl_lua_work *work);
 
 /* Raises: the option `name` must be `wanted`, not what is at `value`. */
 int mpl_lua_bad_option(lua_State *L, int arg, const char *name, const char *wanted, int value);

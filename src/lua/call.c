@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../core/text.h"
-#include "../engine/engine.h"
 #include "bind.h"
 
 /* What an entry costs beside its text, so that empty ones come to an end as well. */
@@ -131,49 +129,6 @@ void mpl_lua_call_finish(mpl_lua_call *call) {
                           err.message);
 }
 
-static moonplan_document *make_detail(mpl_lua_call *call, moonplan_text prefix) {
-    mpl_builder builder;
-    mpl_buffer *code = &call->scratch;
-    code->length = 0;
-    mpl_buffer_add(code, prefix.bytes, prefix.length);
-    mpl_buffer_byte(code, '.');
-    mpl_buffer_add(code, call->code_text.bytes, call->code_text.length);
-    moonplan_text text = {code->bytes, code->length};
-    if (code->failed) return NULL;
-    for (size_t at = 0; at < text.length;) {
-        size_t step = mpl_utf8(text.bytes + at, text.bytes + text.length, NULL);
-        if (step == 0) return NULL;
-        at += step;
-    }
-    mpl_build_open(&builder, call->options);
-    mpl_build_object(&builder);
-    mpl_build_name(&builder, MOONPLAN_TEXT("code"));
-    mpl_build_string(&builder, text);
-    mpl_build_end(&builder);
-    return mpl_build_finish(&builder, NULL);
-}
-
-void mpl_lua_call_answer(mpl_lua_call *call, moonplan_want *want, moonplan_text prefix) {
-    if (call->code == MOONPLAN_OK) {
-        moonplan_document *result = call->result;
-        call->result = NULL;
-        mpl_want_take(want, result);
-        return;
-    }
-    moonplan_document *detail = call->code_text.length ? make_detail(call, prefix) : NULL;
-    moonplan_failure failure = {.code = call->code};
-    if (call->text.failed || call->code_text.failed)
-        failure = (moonplan_failure){.code = MOONPLAN_JOB_MEMORY,
-                                     .message = MOONPLAN_TEXT("out of memory")};
-    else if (call->has_text && call->text.length)
-        failure.message = (moonplan_text){call->text.bytes, call->text.length};
-    else if (call->has_text)
-        failure.message = MOONPLAN_TEXT("");
-    if (detail) failure.detail = moonplan_document_root(detail);
-    moonplan_want_fail_with(want, &failure);
-    moonplan_document_free(detail);
-}
-
 /* -- The log ---------------------------------------------------------------*/
 
 static const char *const levels[] = {"debug", "info", "warn", "error"};
@@ -198,14 +153,32 @@ static moonplan_document *read_data(lua_State *L, mpl_lua_call *call) {
 }
 
 static void write_log(mpl_lua_call *call, const char *level, moonplan_text message,
-                      moonplan_document *data) {
+                      moonplan_value data) {
     mpl_log_entry entry = {.level = level,
                            .message = message,
+                           .data = data,
                            .job_id = call->job_id,
                            .step_id = call->step_id,
                            .capability = call->capability};
-    if (data) entry.data = moonplan_document_root(data);
     if (call->log.write) call->log.write(call->log.data, &entry);
+}
+
+void mpl_lua_call_log(mpl_lua_call *call, unsigned level, moonplan_text message,
+                      moonplan_value data) {
+    const moonplan_value none = {NULL, 0};
+    if (call->log_full) return;
+    uint64_t cost = message.length + LOG_ENTRY + moonplan_value_source(data).length;
+    if (cost <= call->log_left) {
+        call->log_left -= cost;
+        write_log(call, levels[level], message, data);
+        return;
+    }
+    call->log_full = true;
+    char text[96];
+    int length = snprintf(text, sizeof text,
+                          "the rest of the log is left out; the limit log_kib allows %llu",
+                          (unsigned long long)call->options->limits.log_kib);
+    write_log(call, "warn", (moonplan_text){text, (size_t)length}, none);
 }
 
 /* log.info(message, data): upvalues are the caller's, the function that finds the call, the
@@ -218,23 +191,11 @@ static int log_write(lua_State *L) {
     moonplan_text message = mpl_lua_check_text(L, 1);
     lua_settop(L, 2);
     if (call->log_full) return 0;
-    uint64_t cost = message.length + LOG_ENTRY;
     moonplan_document *data = NULL;
-    if (cost <= call->log_left) {
-        data = read_data(L, call);
-        if (data) cost += data->text_length;
-    }
-    if (cost <= call->log_left) {
-        call->log_left -= cost;
-        write_log(call, levels[lua_tointeger(L, lua_upvalueindex(3))], message, data);
-    } else {
-        call->log_full = true;
-        char text[96];
-        int length = snprintf(text, sizeof text,
-                              "the rest of the log is left out; the limit log_kib allows %llu",
-                              (unsigned long long)call->options->limits.log_kib);
-        write_log(call, "warn", (moonplan_text){text, (size_t)length}, NULL);
-    }
+    if (message.length + LOG_ENTRY <= call->log_left) data = read_data(L, call);
+    moonplan_value value = {NULL, 0};
+    if (data) value = moonplan_document_root(data);
+    mpl_lua_call_log(call, (unsigned)lua_tointeger(L, lua_upvalueindex(3)), message, value);
     moonplan_document_free(data);
     return 0;
 }

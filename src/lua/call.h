@@ -37,6 +37,9 @@ typedef struct mpl_lua_call {
     /* What came of it. A failure has a code; without `has_text` it has no message. */
     moonplan_code code;
     bool has_text;
+    moonplan_code
+        cause; /* in the detail, with `reason`: why nothing came of it; MOONPLAN_OK: none */
+    char reason[sizeof((moonplan_error *)NULL)->message];
     moonplan_document *result; /* NULL: none */
 } mpl_lua_call;
 
@@ -57,11 +60,17 @@ void mpl_lua_call_take(lua_State *L, mpl_lua_call *call);
 typedef mpl_lua_call *(*mpl_lua_find_call)(lua_State *L);
 void mpl_lua_push_log(lua_State *L, mpl_lua_find_call find);
 
+/* Write an entry of the log, or leave it out when the limit log_kib is spent, which is said once.
+ * `level` counts from 0: debug, info, warn, error. */
+void mpl_lua_call_log(mpl_lua_call *call, unsigned level, moonplan_text message,
+                      moonplan_value data);
+
 /* Outside of it. The function has returned: finish the result. */
 void mpl_lua_call_finish(mpl_lua_call *call);
 /* Fail with a text of ours. */
 void mpl_lua_call_fail(mpl_lua_call *call, moonplan_code code, const char *text);
-/* Tell the question. `prefix` stands before the code that a failure may have of its own. */
+/* Tell the question (call_answer.c). `prefix` stands before the code that a failure may have of its
+ * own. */
 void mpl_lua_call_answer(mpl_lua_call *call, moonplan_want *want, moonplan_text prefix);
 
 #endif

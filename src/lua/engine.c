@@ -5,6 +5,7 @@
 #include "../core/text.h"
 #include "capture.h"
 #include "engine.h"
+#include "shelf.h"
 
 static int engine_gc(lua_State *L);
 static int engine_close(lua_State *L);
@@ -22,7 +23,7 @@ const mpl_lua_type mpl_lua_engine_type = {"moonplan.engine", "an engine", engine
 
 static const moonplan_text no_places = {NULL, 0};
 
-static void push_warnings(lua_State *L, const moonplan_step_plan *plan, moonplan_text text) {
+void mpl_lua_push_warnings(lua_State *L, const moonplan_step_plan *plan, moonplan_text text) {
     size_t count = moonplan_step_plan_warning_count(plan);
     moonplan_error *warnings = lua_newuserdatauv(L, count * sizeof *warnings + 1, 0);
     for (size_t i = 0; i < count; i++) warnings[i] = *moonplan_step_plan_warning(plan, i);
@@ -61,6 +62,7 @@ mpl_lua_work *mpl_lua_engine_work(lua_State *L, mpl_lua_engine *self) {
     lua_setiuservalue(L, -2, 1); /* what is given back with the engine refers to it */
     mpl_engine_enter(self->engine);
     work->engine = self->engine;
+    work->leave = mpl_engine_leave;
     return work;
 }
 
@@ -72,7 +74,7 @@ static int engine_close(lua_State *L) {
 }
 
 /* Push a value that is known to be one of ours. */
-static void push_own(lua_State *L, moonplan_value value) {
+void mpl_lua_push_own(lua_State *L, moonplan_value value) {
     moonplan_error err;
     mpl_lua_budget budget = {.depth = UINT64_MAX, .values = UINT64_MAX, .bytes = UINT64_MAX};
     if (!mpl_lua_push(L, value, &budget, &err)) lua_pushnil(L);
@@ -92,14 +94,19 @@ typedef struct submission {
     moonplan_run_options options;
 } submission;
 
-/* The options of a run. The caller's document goes to work->document. */
-static bool read_caller(lua_State *L, mpl_lua_engine *self, mpl_lua_work *work,
-                        moonplan_text *caller) {
-    static const char *const names[] = {"caller", NULL};
-    *caller = no_places;
+bool mpl_lua_read_run(lua_State *L, const mpl_lua_engine *self, mpl_lua_work *work,
+                      moonplan_run_options *out) {
+    static const char *const names[] = {"approvals", "caller", "deduplicate", NULL};
+    moonplan_text *caller = &out->caller;
     if (lua_isnoneornil(L, 3)) return true;
     luaL_checktype(L, 3, LUA_TTABLE);
     for (lua_pushnil(L); lua_next(L, 3); lua_pop(L, 1)) mpl_lua_field(L, -2, "a run", names);
+    mpl_lua_read_approvals(L, 3, out);
+    lua_pushliteral(L, "deduplicate");
+    lua_rawget(L, 3);
+    if (!lua_isnil(L, -1) && !lua_isboolean(L, -1))
+        mpl_lua_bad_option(L, 3, "deduplicate", "true or false", lua_gettop(L));
+    out->deduplicate = lua_toboolean(L, -1);
     lua_pushliteral(L, "caller");
     if (lua_rawget(L, 3) == LUA_TNIL) return true;
     mpl_pointer place = {0, false, ""};
@@ -125,7 +132,7 @@ static bool prepare(lua_State *L, mpl_lua_engine *self, mpl_lua_work *work, subm
         out->text = mpl_lua_check_text(L, 2);
     else if (!lua_istable(L, 2))
         luaL_typeerror(L, 2, "JSON text or a table");
-    if (!read_caller(L, self, work, &out->options.caller)) return false;
+    if (!mpl_lua_read_run(L, self, work, &out->options)) return false;
     if (out->text.bytes) return true;
     if (!mpl_lua_capture(L, 2, &self->options, &capture)) {
         work->err = capture->err;
@@ -176,17 +183,10 @@ static int engine_run(lua_State *L) {
     mpl_lua_job *job = mpl_lua_job_new(L);
     mpl_lua_work *work = mpl_lua_engine_work(L, self);
     moonplan_text text;
-    job->job = mpl_lua_submit(L, self, work, true, &text);
-    if (!job->job) return mpl_lua_refuse(L, work, text);
-    bool fine = mpl_lua_job_take(job, job->job, &work->err);
-    push_warnings(L, moonplan_job_plan(job->job), text);
-    lua_setiuservalue(L, 4, 2); /* job.warnings */
-    lua_State *outer = self->L;
-    self->L = L;
-    moonplan_job_free(job->job);
-    self->L = outer;
-    job->job = NULL;
-    if (!fine) return mpl_lua_refuse(L, work, no_places);
+    moonplan_job *ran = mpl_lua_submit(L, self, work, true, &text);
+    if (!ran) return mpl_lua_refuse(L, work, text);
+    mpl_lua_job_keep(job, ran);
+    job->warns = true;
     mpl_lua_work_close(work);
     lua_settop(L, 4);
     return 1;
@@ -196,7 +196,6 @@ static int engine_run(lua_State *L) {
 
 typedef struct admitted {
     moonplan_step_plan *plan;
-    moonplan_document *capability;
 } admitted;
 
 static int admitted_gc(lua_State *L);
@@ -206,8 +205,7 @@ static const mpl_lua_type admitted_type = {"moonplan.admitted", "a plan", admitt
 static int admitted_gc(lua_State *L) {
     admitted *a = mpl_lua_check(L, 1, &admitted_type);
     moonplan_step_plan_free(a->plan);
-    moonplan_document_free(a->capability);
-    *a = (admitted){NULL, NULL};
+    a->plan = NULL;
     return 0;
 }
 
@@ -231,22 +229,93 @@ static void push_references(lua_State *L, const admitted *a, size_t step, size_t
 }
 
 /* Version and risk are the registered capability's. */
-static void push_step(lua_State *L, moonplan_engine *engine, admitted *a, size_t n, size_t *next) {
+static void push_step(lua_State *L, const moonplan_engine *engine, const admitted *a, size_t n,
+                      size_t *next) {
     moonplan_step step;
+    moonplan_text version, risk;
     moonplan_step_plan_step(a->plan, &step, n);
     lua_createtable(L, 0, 8);
     set_text(L, "id", step.id);
     set_text(L, "capability", step.capability);
     set_text(L, "reason", step.reason);
     set_text(L, "idempotency_key", step.idempotency_key);
-    moonplan_document_free(a->capability);
-    a->capability = moonplan_engine_describe_new(engine, step.capability, no_places, NULL);
-    if (a->capability) {
-        moonplan_value root = moonplan_document_root(a->capability);
-        set_text(L, "version", moonplan_value_string(moonplan_value_member(root, "version", 7)));
-        set_text(L, "risk", moonplan_value_string(moonplan_value_member(root, "risk", 4)));
-    }
+    mpl_engine_known(engine, step.capability, &version, &risk);
+    set_text(L, "version", version);
+    set_text(L, "risk", risk);
     push_references(L, a, n, next);
+}
+
+/* Admit the plan at argument 2, with the options at 3. */
+static bool admit(lua_State *L, mpl_lua_engine *self, mpl_lua_work *work, admitted *a,
+                  submission *s) {
+    memset(s, 0, sizeof *s);
+    if (!prepare(L, self, work, s, false)) {
+        s->text = no_places;
+        return false;
+    }
+    lua_State *outer = self->L;
+    self->L = L;
+    if (s->text.bytes)
+        a->plan = moonplan_engine_admit_new(work->engine, s->text.bytes, s->text.length,
+                                            &s->options, &work->err);
+    else
+        a->plan = mpl_engine_admit(work->engine, &s->plan, &s->options, &work->err);
+    self->L = outer;
+    return a->plan != NULL;
+}
+
+/* engine:approval{ plan = , step = , caller = , expires = }, or { job = id, expires = } */
+static int engine_approval(lua_State *L) {
+    static const char *const names[] = {"caller", "expires", "job", "plan", "step", NULL};
+    mpl_lua_engine *self = mpl_lua_check_engine(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
+    for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) mpl_lua_field(L, -2, "an approval", names);
+    /* 3 expires, 4 job, 5 step, 6 caller; the plan and the options of a run take 2 and 3 later. */
+    static const char *const order[] = {"expires", "job", "step", "caller"};
+    for (size_t i = 0; i < 4; i++) {
+        lua_pushstring(L, order[i]);
+        lua_rawget(L, 2);
+    }
+    int exact = 0;
+    int64_t expires = lua_type(L, 3) == LUA_TNUMBER ? lua_tointegerx(L, 3, &exact) : 0;
+    if (!exact) mpl_lua_bad_option(L, 2, "expires", "milliseconds since 1970, an integer", 3);
+    moonplan_text job = no_places, step = no_places;
+    if (!lua_isnil(L, 4)) job = mpl_lua_check_text(L, 4);
+    if (!lua_isnil(L, 5)) step = mpl_lua_check_text(L, 5);
+    lua_pushliteral(L, "plan");
+    lua_rawget(L, 2);
+    if (lua_isnil(L, -1) == lua_isnil(L, 4))
+        luaL_argerror(L, 2, "either plan or job must be there");
+    lua_replace(L, 2);
+    lua_newtable(L);
+    lua_pushvalue(L, 6);
+    lua_setfield(L, -2, "caller");
+    lua_replace(L, 3);
+    admitted *a = mpl_lua_new(L, &admitted_type, sizeof *a, 0);
+    mpl_lua_work *work = mpl_lua_engine_work(L, self);
+    moonplan_document *made = NULL;
+    submission s;
+    s.text = no_places;
+    lua_State *outer;
+    if (job.bytes) {
+        outer = self->L;
+        self->L = L;
+        made = moonplan_approval_job_new(work->engine, job.bytes, job.length, expires, &work->err);
+        self->L = outer;
+    } else if (admit(L, self, work, a, &s)) {
+        outer = self->L;
+        self->L = L;
+        made = moonplan_approval_plan_new(work->engine, a->plan, step, s.options.caller, expires,
+                                          &work->err);
+        self->L = outer;
+    }
+    if (!made) return mpl_lua_refuse(L, work, s.text);
+    moonplan_document_free(work->document);
+    work->document = made;
+    mpl_lua_push_text(L, moonplan_value_source(moonplan_document_root(made)));
+    mpl_lua_work_close(work);
+    return 1;
 }
 
 /* engine:admit(plan, { caller = {...} }) */
@@ -256,16 +325,7 @@ static int engine_admit(lua_State *L) {
     admitted *a = mpl_lua_new(L, &admitted_type, sizeof *a, 0);
     mpl_lua_work *work = mpl_lua_engine_work(L, self);
     submission s;
-    if (!prepare(L, self, work, &s, false)) return mpl_lua_refuse(L, work, no_places);
-    lua_State *outer = self->L;
-    self->L = L;
-    if (s.text.bytes)
-        a->plan = moonplan_engine_admit_new(work->engine, s.text.bytes, s.text.length, &s.options,
-                                            &work->err);
-    else
-        a->plan = mpl_engine_admit(work->engine, &s.plan, &s.options, &work->err);
-    self->L = outer;
-    if (!a->plan) return mpl_lua_refuse(L, work, s.text);
+    if (!admit(L, self, work, a, &s)) return mpl_lua_refuse(L, work, s.text);
     size_t next = 0, count = moonplan_step_plan_count(a->plan);
     lua_createtable(L, 0, 3);
     set_text(L, "goal", moonplan_step_plan_goal(a->plan));
@@ -275,7 +335,7 @@ static int engine_admit(lua_State *L) {
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     lua_setfield(L, -2, "steps");
-    push_warnings(L, a->plan, s.text);
+    mpl_lua_push_warnings(L, a->plan, s.text);
     lua_setfield(L, -2, "warnings");
     mpl_lua_work_close(work);
     return 1;
@@ -327,18 +387,14 @@ static int unsubscribe(lua_State *L) {
     return 0;
 }
 
-static const char *const event_types[] = {
-    "job.created",          "execution.started", "capability.started",
-    "capability.completed", "capability.denied", "capability.failed",
-    "job.completed",        "job.failed",        NULL};
-
 static void check_type(lua_State *L, moonplan_text type) {
     luaL_Buffer names;
     if (mpl_text_is(type, "*") || mpl_text_is(type, "log")) return;
     luaL_buffinit(L, &names);
-    for (size_t i = 0; event_types[i]; i++) {
-        if (mpl_text_is(type, event_types[i])) return;
-        luaL_addstring(&names, event_types[i]);
+    const char *known;
+    for (size_t i = 0; (known = moonplan_event_type_at(i)); i++) {
+        if (mpl_text_is(type, known)) return;
+        luaL_addstring(&names, known);
         luaL_addstring(&names, ", ");
     }
     luaL_addstring(&names, "log, *");
@@ -401,215 +457,6 @@ static int engine_on(lua_State *L) {
     return 1;
 }
 
-/* -- Catalogue -------------------------------------------------------------*/
-
-static void set_file(lua_State *L, const mpl_plugin *plugin) {
-    moonplan_text folder = mpl_plugin_folder(plugin);
-    if (folder.bytes) {
-        lua_pushlstring(L, folder.bytes, folder.length);
-        lua_pushfstring(L, "%s/%s", lua_tostring(L, -1), plugin->file);
-        lua_remove(L, -2);
-    } else {
-        lua_pushstring(L, plugin->file);
-    }
-    lua_setfield(L, -2, "file");
-    lua_pushboolean(L, folder.bytes == NULL);
-    lua_setfield(L, -2, "shipped");
-}
-
-/* Push one error table, with the file. */
-static void push_problem(lua_State *L, const moonplan_error *err, const mpl_plugin *plugin) {
-    moonplan_error copy = *err;
-    mpl_lua_push_errors(L, &copy, 1, no_places);
-    lua_rawgeti(L, -1, 1);
-    lua_remove(L, -2);
-    set_file(L, plugin);
-}
-
-/* What is wrong with an item that has been loaded: another brings its name as well. */
-static bool is_refused(mpl_lua_engine *self, const moonplan_engine *engine,
-                       const mpl_plugin_item *item, moonplan_error *err) {
-    const mpl_plugin_item *found = mpl_plugins_find(self->plugins, item->item->name, err);
-    if (found == item) {
-        /* The host's came first, or took the place of what it had withdrawn. */
-        if (item->registered || mpl_plugins_withdrawn(self->plugins, item->item->name) ||
-            !mpl_engine_has(engine, item->item->name))
-            return false;
-        mpl_error_set(err, MOONPLAN_PLUGIN_DUPLICATE, MOONPLAN_NO_OFFSET, NULL,
-                      "%s: %q is a capability of the host's, which is used", item->plugin->file,
-                      &item->item->name);
-        return true;
-    }
-    if (found)
-        mpl_error_set(err, MOONPLAN_PLUGIN_DUPLICATE, MOONPLAN_NO_OFFSET, NULL,
-                      "%s: %q is brought by the shipped %s", item->plugin->file, &item->item->name,
-                      found->plugin->file);
-    return true;
-}
-
-/* Push a list of what cannot be used. */
-static void push_problems(lua_State *L, mpl_lua_engine *self, const moonplan_engine *engine) {
-    lua_Integer n = 0;
-    lua_newtable(L);
-    for (size_t i = 0; i < mpl_plugins_count(self->plugins); i++) {
-        const mpl_plugin *plugin = mpl_plugins_at(self->plugins, i);
-        moonplan_error err = plugin->broken;
-        for (size_t j = 0; j <= plugin->item_count; j++) {
-            if (j > 0 && !is_refused(self, engine, &plugin->items[j - 1], &err)) continue;
-            if (err.code == MOONPLAN_OK) continue;
-            push_problem(L, &err, plugin);
-            lua_rawseti(L, -2, ++n);
-        }
-    }
-    mpl_lua_push_mark(L);
-    lua_setmetatable(L, -2);
-}
-
-int mpl_lua_engine_strict(lua_State *L, mpl_lua_engine *self) {
-    int top = lua_gettop(L);
-    push_problems(L, self, self->engine);
-    if (lua_rawlen(L, -1) == 0) {
-        lua_settop(L, top);
-        return 1;
-    }
-    lua_pushnil(L);
-    lua_rawgeti(L, -2, 1);
-    lua_pushvalue(L, top + 1);
-    lua_setfield(L, -2, "errors");
-    return 2;
-}
-
-static bool load_all(lua_State *L, mpl_lua_engine *self, moonplan_text name, moonplan_error *err) {
-    lua_State *outer = self->L;
-    self->L = L;
-    bool fine = mpl_plugins_load(self->plugins, name, err);
-    self->L = outer;
-    return fine;
-}
-
-/* The description of a registered capability, in work->document, as a table. */
-static void push_description(lua_State *L, mpl_lua_engine *self, moonplan_value description) {
-    push_own(L, description);
-    moonplan_text name = moonplan_value_string(moonplan_value_member(description, "name", 4));
-    const mpl_plugin_item *item = mpl_plugins_find(self->plugins, name, NULL);
-    if (item && item->registered) set_file(L, item->plugin);
-}
-
-/* Register all that plugins bring and that can be used. */
-static bool register_all(lua_State *L, mpl_lua_engine *self, mpl_lua_work *work) {
-    bool fine = true;
-    moonplan_error *err = &work->err;
-    lua_State *outer = self->L;
-    self->L = L;
-    for (size_t i = 0; fine && i < mpl_plugins_count(self->plugins); i++) {
-        const mpl_plugin *plugin = mpl_plugins_at(self->plugins, i);
-        for (size_t j = 0; fine && j < plugin->item_count; j++)
-            fine = mpl_plugins_register(self->plugins, work->engine, plugin->items[j].item->name,
-                                        err) ||
-                   err->code != MOONPLAN_MEMORY;
-    }
-    self->L = outer;
-    return fine;
-}
-
-/* engine:list() */
-static int engine_list(lua_State *L) {
-    mpl_lua_engine *self = mpl_lua_check_engine(L, 1);
-    lua_settop(L, 1);
-    mpl_lua_work *work = mpl_lua_engine_work(L, self);
-    if (!load_all(L, self, no_places, &work->err) || !register_all(L, self, work))
-        return mpl_lua_refuse(L, work, no_places);
-    work->document = moonplan_engine_list_new(work->engine, &work->err);
-    if (!work->document) return mpl_lua_refuse(L, work, no_places);
-    moonplan_walk walk = moonplan_value_walk(moonplan_document_root(work->document));
-    lua_newtable(L);
-    for (lua_Integer n = 1; moonplan_walk_next(&walk); n++) {
-        push_description(L, self, walk.value);
-        lua_rawseti(L, -2, n);
-    }
-    mpl_lua_push_mark(L);
-    lua_setmetatable(L, -2);
-    push_problems(L, self, work->engine);
-    mpl_lua_work_close(work);
-    return 2;
-}
-
-/* engine:describe(name, version) */
-static int engine_describe(lua_State *L) {
-    mpl_lua_engine *self = mpl_lua_check_engine(L, 1);
-    moonplan_text name = mpl_lua_check_text(L, 2), version = no_places;
-    lua_settop(L, 3);
-    if (!lua_isnil(L, 3)) version = mpl_lua_check_text(L, 3);
-    mpl_lua_work *work = mpl_lua_engine_work(L, self);
-    lua_State *outer = self->L;
-    self->L = L;
-    if (!mpl_engine_has(work->engine, name))
-        mpl_plugins_register(self->plugins, work->engine, name, &work->err);
-    self->L = outer;
-    if (work->err.code == MOONPLAN_OK)
-        work->document = moonplan_engine_describe_new(work->engine, name, version, &work->err);
-    if (!work->document) {
-        if (work->err.code != MOONPLAN_OK) return mpl_lua_refuse(L, work, no_places);
-        mpl_lua_work_close(work);
-        lua_pushnil(L);
-        return 1;
-    }
-    push_description(L, self, moonplan_document_root(work->document));
-    const mpl_plugin_item *item = mpl_plugins_find(self->plugins, name, NULL);
-    if (item && item->registered) {
-        moonplan_value examples = moonplan_value_member(item->item->value, "examples", 8);
-        if (moonplan_value_count(examples)) {
-            push_own(L, examples);
-            lua_setfield(L, -2, "examples");
-        }
-    }
-    mpl_lua_work_close(work);
-    return 1;
-}
-
-static void push_file(lua_State *L, mpl_lua_engine *self, const moonplan_engine *engine,
-                      const mpl_plugin *plugin) {
-    lua_createtable(L, 0, 5);
-    set_text(L, "name", (moonplan_text){plugin->name, strlen(plugin->name)});
-    set_file(L, plugin);
-    lua_createtable(L, (int)plugin->item_count, 0);
-    moonplan_error err = plugin->broken;
-    for (size_t i = 0; i < plugin->item_count; i++) {
-        moonplan_error refused;
-        moonplan_text name = plugin->items[i].item->name;
-        if (is_refused(self, engine, &plugin->items[i], &refused) && err.code == MOONPLAN_OK)
-            err = refused;
-        lua_pushlstring(L, name.bytes, name.length);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    lua_setfield(L, -2, "capabilities");
-    if (err.code == MOONPLAN_OK) return;
-    push_problem(L, &err, plugin);
-    lua_setfield(L, -2, "err");
-}
-
-/* engine:files(name) */
-static int engine_files(lua_State *L) {
-    mpl_lua_engine *self = mpl_lua_check_engine(L, 1);
-    moonplan_text name = no_places;
-    lua_settop(L, 2);
-    if (!lua_isnil(L, 2)) name = mpl_lua_check_text(L, 2);
-    mpl_lua_work *work = mpl_lua_engine_work(L, self);
-    if (!load_all(L, self, name, &work->err)) return mpl_lua_refuse(L, work, no_places);
-    lua_newtable(L);
-    lua_Integer n = 0;
-    for (size_t i = 0; i < mpl_plugins_count(self->plugins); i++) {
-        const mpl_plugin *plugin = mpl_plugins_at(self->plugins, i);
-        if (name.bytes && !mpl_text_is(name, plugin->name)) continue;
-        push_file(L, self, work->engine, plugin);
-        lua_rawseti(L, -2, ++n);
-    }
-    mpl_lua_push_mark(L);
-    lua_setmetatable(L, -2);
-    mpl_lua_work_close(work);
-    return 1;
-}
-
 /* engine:reload() */
 static int engine_reload(lua_State *L) {
     mpl_lua_engine *self = mpl_lua_check_engine(L, 1);
@@ -618,6 +465,7 @@ static int engine_reload(lua_State *L) {
     lua_State *outer = self->L;
     self->L = L;
     bool fine = mpl_plugins_reload(self->plugins, work->engine, &work->err);
+    mpl_plugins_tell(self->plugins);
     self->L = outer;
     if (!fine) return mpl_lua_refuse(L, work, no_places);
     mpl_lua_work_close(work);
@@ -636,6 +484,7 @@ static int engine_unregister(lua_State *L) {
     bool there = false;
     if (work->err.code != MOONPLAN_MEMORY)
         there = moonplan_engine_unregister(work->engine, name.bytes, name.length);
+    mpl_plugins_tell(self->plugins);
     self->L = outer;
     if (work->err.code == MOONPLAN_MEMORY) luaL_error(L, "not enough memory");
     mpl_lua_work_close(work);
@@ -643,45 +492,42 @@ static int engine_unregister(lua_State *L) {
     return 1;
 }
 
-/* -- Jobs ------------------------------------------------------------------*/
-
-/* engine:jobs() */
-static int engine_jobs(lua_State *L) {
-    mpl_lua_engine *self = mpl_lua_check_engine(L, 1);
-    mpl_lua_work *work = mpl_lua_engine_work(L, self);
-    work->document = moonplan_engine_jobs_new(work->engine, &work->err);
-    if (!work->document) return mpl_lua_refuse(L, work, no_places);
-    push_own(L, moonplan_document_root(work->document));
-    mpl_lua_work_close(work);
-    return 1;
-}
-
-/* engine:job(id) */
-static int engine_job(lua_State *L) {
-    mpl_lua_engine *self = mpl_lua_check_engine(L, 1);
-    moonplan_text id = mpl_lua_check_text(L, 2);
-    mpl_lua_job *job = mpl_lua_job_new(L);
-    mpl_lua_work *work = mpl_lua_engine_work(L, self);
-    job->document = moonplan_engine_job_new(work->engine, id.bytes, id.length, &work->err);
-    if (!job->document && work->err.code != MOONPLAN_OK) return mpl_lua_refuse(L, work, no_places);
-    mpl_lua_work_close(work);
-    lua_pop(L, 1);
-    if (!job->document) lua_pushnil(L);
-    return 1;
-}
-
 static int engine_index(lua_State *L) {
-    static const char *const names[] = {"admit",  "capability", "close", "describe",   "drive",
-                                        "files",  "job",        "jobs",  "list",       "on",
-                                        "reload", "run",        "test",  "unregister", NULL};
-    static const lua_CFunction methods[] = {engine_admit,         mpl_lua_engine_capability,
-                                            engine_close,         engine_describe,
-                                            mpl_lua_engine_drive, engine_files,
-                                            engine_job,           engine_jobs,
-                                            engine_list,          engine_on,
-                                            engine_reload,        engine_run,
-                                            mpl_lua_engine_test,  engine_unregister};
+    static const struct {
+        const char *name;
+        lua_CFunction method;
+    } methods[] = {{"abis", mpl_lua_engine_abis},
+                   {"admit", engine_admit},
+                   {"approval", engine_approval},
+                   {"build", mpl_lua_engine_build},
+                   {"cancel", mpl_lua_engine_cancel},
+                   {"capability", mpl_lua_engine_capability},
+                   {"close", engine_close},
+                   {"describe", mpl_lua_engine_describe},
+                   {"drive", mpl_lua_engine_drive},
+                   {"files", mpl_lua_engine_files},
+                   {"job", mpl_lua_engine_job},
+                   {"jobs", mpl_lua_engine_jobs},
+                   {"list", mpl_lua_engine_list},
+                   {"on", engine_on},
+                   {"records", mpl_lua_engine_records},
+                   {"reload", engine_reload},
+                   {"resolve", mpl_lua_engine_resolve},
+                   {"resume", mpl_lua_engine_resume},
+                   {"run", engine_run},
+                   {"run_many", mpl_lua_engine_run_many},
+                   {"send", mpl_lua_engine_send},
+                   {"sign_head", mpl_lua_engine_sign_head},
+                   {"sign_plugins", mpl_lua_engine_sign_plugins},
+                   {"test", mpl_lua_engine_test},
+                   {"unregister", engine_unregister},
+                   {"verify", mpl_lua_engine_verify},
+                   {"verify_plugins", mpl_lua_engine_verify_plugins}};
+    enum { METHODS = sizeof methods / sizeof *methods };
+    const char *names[METHODS + 1];
+    for (size_t i = 0; i < METHODS; i++) names[i] = methods[i].name;
+    names[METHODS] = NULL;
     mpl_lua_check(L, 1, &mpl_lua_engine_type);
-    lua_pushcfunction(L, methods[mpl_lua_field(L, 2, mpl_lua_engine_type.what, names)]);
+    lua_pushcfunction(L, methods[mpl_lua_field(L, 2, mpl_lua_engine_type.what, names)].method);
     return 1;
 }

@@ -36,6 +36,8 @@ mpl_lua_engine *mpl_lua_check_engine(lua_State *L, int arg);
 /* What a method's call holds, the engine among it: finalizers of the host's run wherever Lua
  * allocates, and may close the engine. From here on work->engine counts, not self->engine. */
 mpl_lua_work *mpl_lua_engine_work(lua_State *L, mpl_lua_engine *self);
+/* Push a value that is known to be one of ours. */
+void mpl_lua_push_own(lua_State *L, moonplan_value value);
 /* Push the userdata of an engine. */
 void mpl_lua_push_engine(lua_State *L, mpl_lua_engine *self);
 /* Make it known, so that mpl_lua_push_engine finds it: the userdata on top of the stack. */
@@ -73,14 +75,20 @@ bool mpl_lua_source(lua_State *L, mpl_lua_engine *self, mpl_source *out);
 /* -- Jobs (job.c), driving (drive.c), trying examples (example.c) --------------*/
 
 typedef struct mpl_lua_job {
-    moonplan_job *job; /* while it runs; NULL afterwards */
-    moonplan_document *document;
+    /* One of the two is there, or both. */
+    moonplan_job *job;           /* that asks nothing any more */
+    moonplan_document *document; /* as it was written down */
+    bool warns;                  /* it tells what admission warned of */
 } mpl_lua_job;
 
 /* Push an empty one. */
 mpl_lua_job *mpl_lua_job_new(lua_State *L);
 /* Write the job down as it is now; false with *err. */
 bool mpl_lua_job_take(mpl_lua_job *self, const moonplan_job *job, moonplan_error *err);
+/* Keep the job itself, which has come to its end or waits; taken over. */
+void mpl_lua_job_keep(mpl_lua_job *self, moonplan_job *job);
+/* Push what admission warned of, with places in `text`. */
+void mpl_lua_push_warnings(lua_State *L, const moonplan_step_plan *plan, moonplan_text text);
 
 /* A plan and the options of a run, which stand at arguments 2 and 3: the job, run to its end or
  * not, or NULL with work->err. `text` is the plan's, for places. Nothing raises once there is a
@@ -88,11 +96,41 @@ bool mpl_lua_job_take(mpl_lua_job *self, const moonplan_job *job, moonplan_error
 moonplan_job *mpl_lua_submit(lua_State *L, mpl_lua_engine *self, mpl_lua_work *work, bool run,
                              moonplan_text *text);
 
+/* The options of a run, at argument 3; what they refer to stays on the stack and in
+ * work->document. */
+bool mpl_lua_read_run(lua_State *L, const mpl_lua_engine *self, mpl_lua_work *work,
+                      moonplan_run_options *out);
+/* approvals = { TEXT, ... } in the table at `arg`, if there are any; pushes a value that has to
+ * stay as long as they are used. */
+void mpl_lua_read_approvals(lua_State *L, int arg, moonplan_run_options *out);
+
 /* The engine on top of the stack, or nil and an error with all that is wrong with its plugins. */
 int mpl_lua_engine_strict(lua_State *L, mpl_lua_engine *self);
 
+int mpl_lua_engine_job(lua_State *L); /* jobs.c */
+int mpl_lua_engine_jobs(lua_State *L);
+int mpl_lua_engine_resume(lua_State *L);
+int mpl_lua_engine_resolve(lua_State *L);
+int mpl_lua_engine_cancel(lua_State *L);
+int mpl_lua_engine_records(lua_State *L);
+int mpl_lua_engine_verify(lua_State *L);
+int mpl_lua_engine_sign_head(lua_State *L);
+int mpl_lua_engine_build(lua_State *L); /* engine_build.c */
 int mpl_lua_engine_drive(lua_State *L);
+int mpl_lua_engine_sign_plugins(lua_State *L); /* engine_sign.c */
+int mpl_lua_engine_verify_plugins(lua_State *L);
+/* engine_catalogue.c: read all plugin files, or those of a name; push a list of what cannot be
+ * used. */
+bool mpl_lua_engine_load(lua_State *L, mpl_lua_engine *self, moonplan_text name,
+                         moonplan_error *err);
+void mpl_lua_engine_problems(lua_State *L, mpl_lua_engine *self, const moonplan_engine *engine);
+int mpl_lua_engine_abis(lua_State *L); /* engine_abis.c */
+int mpl_lua_engine_list(lua_State *L); /* engine_catalogue.c */
+int mpl_lua_engine_describe(lua_State *L);
+int mpl_lua_engine_files(lua_State *L);
 int mpl_lua_engine_test(lua_State *L);
+int mpl_lua_engine_send(lua_State *L);     /* send.c */
+int mpl_lua_engine_run_many(lua_State *L); /* run_many.c */
 
 int mpl_lua_engine_new(lua_State *L); /* moonplan.engine(options) */
 

@@ -1,9 +1,10 @@
-/* engine:test(name): a capability's examples, with doubles in the place of the powers. */
+/* engine:test(name): a plugin's examples, with doubles in the place of the powers. */
 #include <lauxlib.h>
 #include <string.h>
 
 #include "../core/json_write.h"
 #include "../core/text.h"
+#include "building.h"
 #include "engine.h"
 
 #define SHOWN 300
@@ -11,6 +12,8 @@
 typedef struct trying {
     mpl_plugin_call call;
     mpl_doubles doubles;
+    mpl_making making;
+    moonplan_document *params; /* of a builder's example */
     mpl_alloc alloc;
     mpl_buffer message, written, scratch;
     bool open;
@@ -24,6 +27,8 @@ static void close_trying(trying *t) {
     if (!t->open) return;
     t->open = false;
     mpl_lua_call_close(&t->call.call);
+    mpl_making_close(&t->making);
+    moonplan_document_free(t->params);
     mpl_doubles_close(&t->doubles);
     mpl_buffer_close(&t->message);
     mpl_buffer_close(&t->written);
@@ -135,14 +140,37 @@ static void compare_files(trying *t, moonplan_value files) {
     }
 }
 
+/* Values are kept as texts with their members sorted, as those of a manifest are. */
+static void compare_kept(trying *t, moonplan_value kept) {
+    moonplan_walk walk = moonplan_value_walk(kept);
+    while (moonplan_walk_next(&walk)) {
+        moonplan_text text;
+        bool there = mpl_doubles_kept(&t->doubles, walk.name, &text);
+        t->written.length = 0;
+        write_value(t, walk.value);
+        moonplan_text expected = {t->written.bytes, t->written.length};
+        if (there && mpl_text_equal(text, expected)) continue;
+        if (t->message.length) say(t, "; ");
+        say(t, "the key ");
+        show(t, walk.name.bytes, walk.name.length);
+        say(t, there ? " keeps " : " keeps nothing; expected is ");
+        if (there) {
+            show(t, text.bytes, text.length);
+            say(t, "; expected is ");
+        }
+        show(t, expected.bytes, expected.length);
+    }
+}
+
 static void try_example(trying *t, moonplan_value example) {
     moonplan_value given = member(example, "given");
     mpl_lua_call *call = &t->call.call;
     call->input = member(example, "input");
-    t->doubles.files = member(given, "fs");
+    if (t->call.item->kind == MPL_EXECUTOR)
+        t->call.function = mpl_function_of(moonplan_value_string(member(example, "call")));
+    if (t->call.item->kind == MPL_AUTHORIZER) t->call.function = MPL_DECIDE;
+    t->doubles.given = given;
     t->doubles.alloc = &t->alloc;
-    t->doubles.has_time =
-        mpl_time_read(&t->doubles.time, moonplan_value_string(member(given, "clock")));
     t->call.doubles = &t->doubles;
     mpl_plugin_run(&t->call);
     if (call->code != MOONPLAN_OK)
@@ -150,6 +178,78 @@ static void try_example(trying *t, moonplan_value example) {
     else
         compare_result(t, example);
     compare_files(t, member(member(example, "after"), "fs"));
+    compare_kept(t, member(member(example, "after"), "kv"));
+}
+
+/* -- Builders ----------------------------------------------------------------*/
+
+static void compare_refusal(trying *t, moonplan_value example, const moonplan_error *err) {
+    moonplan_text wanted = moonplan_value_string(member(example, "error"));
+    moonplan_text got = {err->message, strlen(err->message)};
+    if (wanted.bytes && mpl_text_equal(got, wanted)) return;
+    say(t, "it fails: ");
+    show(t, got.bytes, got.length);
+    if (!wanted.bytes) return;
+    say(t, "; expected is the error: ");
+    show(t, wanted.bytes, wanted.length);
+}
+
+static bool is_there(moonplan_value object, const char *name) {
+    return moonplan_value_type(member(object, name)) != MOONPLAN_NONE;
+}
+
+static void compare_digest(trying *t, moonplan_text wanted) {
+    char text[67] = "0x";
+    uint8_t digest[32];
+    if (!wanted.bytes || !t->making.call_plan) return;
+    moonplan_call_plan_digest(t->making.call_plan, digest);
+    mpl_hex_encode(text + 2, digest, sizeof digest);
+    if (mpl_text_equal((moonplan_text){text, 66}, wanted)) return;
+    say(t, "the plan's digest is ");
+    say(t, text);
+    say(t, "; expected is ");
+    show(t, wanted.bytes, wanted.length);
+}
+
+static void compare_plan(trying *t, moonplan_value wanted) {
+    moonplan_value made = mpl_made_plan(&t->making);
+    if (moonplan_value_type(wanted) == MOONPLAN_NONE || same_value(t, made, wanted)) return;
+    if (t->message.length) say(t, "; ");
+    say(t, "the plan is ");
+    show_value(t, made);
+    say(t, "; expected is ");
+    show_value(t, wanted);
+}
+
+static void try_builder(trying *t, mpl_plugin_item *item, moonplan_engine *engine,
+                        const moonplan_options *options, moonplan_value example) {
+    moonplan_error err;
+    moonplan_text error = moonplan_value_string(member(example, "error"));
+    t->making.item = item;
+    t->making.engine = engine;
+    t->making.options = options;
+    /* A document of their own, so that places are what they are for whoever builds. */
+    moonplan_value params = {NULL, UINT32_MAX};
+    if (is_there(example, "params")) {
+        mpl_builder builder;
+        mpl_build_open_wide(&builder, options);
+        mpl_build_value(&builder, member(example, "params"));
+        t->params = mpl_build_finish(&builder, NULL);
+        if (!t->params) {
+            t->message.failed = true;
+            return;
+        }
+        params = moonplan_document_root(t->params);
+    }
+    if (!mpl_make_plan(&t->making, params, &err)) {
+        compare_refusal(t, example, &err);
+        return;
+    }
+    compare_digest(t, moonplan_value_string(member(example, "digest")));
+    compare_plan(t, member(example, "plan"));
+    if (!error.bytes) return;
+    say(t, "it makes a plan; expected is the error: ");
+    show(t, error.bytes, error.length);
 }
 
 /* -- From Lua --------------------------------------------------------------*/
@@ -201,6 +301,8 @@ int mpl_lua_engine_test(lua_State *L) {
     mpl_plugin_item *item = mpl_plugins_find(self->plugins, name, &work->err);
     if (!item) return refuse_name(L, work, name);
     trying *t = mpl_lua_new(L, &trying_type, sizeof *t, 0);
+    moonplan_options options = self->options;
+    options.errors = NULL;
     lua_newtable(L);
     mpl_lua_push_mark(L);
     lua_setmetatable(L, -2);
@@ -209,7 +311,10 @@ int mpl_lua_engine_test(lua_State *L) {
         open_trying(t, self, item);
         lua_State *outer = self->L;
         self->L = L;
-        try_example(t, walk.value);
+        if (item->item->kind == MPL_BUILDER)
+            try_builder(t, item, work->engine, &options, walk.value);
+        else
+            try_example(t, walk.value);
         self->L = outer;
         push_outcome(L, t);
         lua_rawseti(L, -2, n);

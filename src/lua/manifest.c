@@ -3,201 +3,41 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "../call/abi.h"
+#include "../call/params.h"
 #include "../core/text.h"
 #include "../step/schema.h"
 #include "bind.h"
-#include "convert.h"
 
-#define NAME_MOST    128
 #define VERSION_MOST 64
-#define ITEMS_MOST   1000
+#define USES_MOST    64
 
-const moonplan_text mpl_power_names[MPL_POWERS] = {
-    {"fs", 2},
-    {"fs:rw", 5},
-    {"clock", 5},
-};
-#define POWER_NAMES "fs, fs:rw, clock"
-
-unsigned mpl_power_of(moonplan_text name) {
-    for (unsigned i = 0; i < MPL_POWERS; i++)
-        if (mpl_text_equal(name, mpl_power_names[i])) return 1u << i;
-    return 0;
-}
-
-void mpl_manifest_open(mpl_manifest *manifest, const moonplan_options *options) {
-    memset(manifest, 0, sizeof *manifest);
-    manifest->options = options;
-    manifest->alloc = mpl_alloc_of(options);
-}
-
-void mpl_manifest_close(mpl_manifest *manifest) {
-    if (manifest->building) mpl_build_close(&manifest->builder);
-    manifest->building = false;
-    moonplan_document_free(manifest->document);
-    manifest->document = NULL;
-    mpl_release(&manifest->alloc, manifest->items, manifest->count * sizeof *manifest->items);
-    manifest->items = NULL;
-    manifest->count = 0;
-}
-
-/* -- Reading ---------------------------------------------------------------*/
-
-/* In the order in which they stand in the document; then the functions. */
-static const char *const fields[] = {"kind", "api",   "name",  "version", "summary",
-                                     "risk", "needs", "input", "output",  "examples",
-                                     "run",  "check", NULL};
-#define FUNCTIONS 10
-#define FIELD_NAMES                                                                                \
-    "kind, api, name, version, summary, risk, needs, input, output, examples, run, check"
-
-static bool refuse(moonplan_error *err, const mpl_pointer *place, const char *text) {
-    mpl_error_set(err, MOONPLAN_PLUGIN_MANIFEST, MOONPLAN_NO_OFFSET, place, "%s", text);
-    return false;
-}
-
-/* Every key of the table on top is a field's name. */
-static bool check_keys(lua_State *L, const mpl_pointer *place, moonplan_error *err) {
-    int table = lua_gettop(L);
-    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING)
-            return refuse(err, place,
-                          "the fields of a capability have names; there are: " FIELD_NAMES);
-        moonplan_text name;
-        name.bytes = lua_tolstring(L, -2, &name.length);
-        size_t field = 0;
-        while (fields[field] && !mpl_text_is(name, fields[field])) field++;
-        if (!fields[field]) {
-            mpl_pointer at = *place;
-            mpl_pointer_name(&at, name);
-            mpl_error_set(err, MOONPLAN_PLUGIN_MANIFEST, MOONPLAN_NO_OFFSET, &at,
-                          "a capability has no field %q; there are: %s", &name, FIELD_NAMES);
-            return false;
-        }
-        if (field >= FUNCTIONS && !lua_isfunction(L, -1)) {
-            mpl_pointer at = *place;
-            mpl_pointer_name(&at, name);
-            mpl_error_set(err, MOONPLAN_PLUGIN_MANIFEST, MOONPLAN_NO_OFFSET, &at,
-                          "%s must be a function, not a %s", fields[field], luaL_typename(L, -1));
-            return false;
-        }
-    }
-    return true;
-}
-
-static int read_function(lua_State *L, int table, const char *name) {
-    lua_pushstring(L, name);
-    lua_rawget(L, table);
-    int reference = luaL_ref(L, LUA_REGISTRYINDEX);
-    return reference == LUA_REFNIL ? LUA_NOREF : reference;
-}
-
-/* The table on top, which becomes an object. */
-static bool read_item(lua_State *L, mpl_manifest *manifest, mpl_item *item,
-                      const mpl_pointer *place, mpl_lua_budget *budget, moonplan_error *err) {
-    int table = lua_gettop(L);
-    if (!lua_istable(L, table)) {
-        mpl_error_set(err, MOONPLAN_PLUGIN_MANIFEST, MOONPLAN_NO_OFFSET, place,
-                      "a capability is a table, not a %s", luaL_typename(L, table));
-        return false;
-    }
-    if (!check_keys(L, place, err)) return false;
-    mpl_build_object(&manifest->builder);
-    for (size_t i = 0; i < FUNCTIONS; i++) {
-        lua_pushstring(L, fields[i]);
-        if (lua_rawget(L, table) != LUA_TNIL) {
-            moonplan_text name = {fields[i], strlen(fields[i])};
-            mpl_pointer at = *place;
-            mpl_pointer_name(&at, name);
-            mpl_build_name(&manifest->builder, name);
-            if (!mpl_lua_build(L, -1, &manifest->builder, budget, &at, err)) {
-                if (err->code != MOONPLAN_MEMORY) err->code = MOONPLAN_PLUGIN_MANIFEST;
-                return false;
-            }
-        }
-        lua_pop(L, 1);
-    }
-    mpl_build_end(&manifest->builder);
-    item->run = read_function(L, table, "run");
-    item->check = read_function(L, table, "check");
-    return true;
-}
-
-/* How many elements the table on top has if it is a list, else 0. */
-static size_t list_length(lua_State *L) {
-    size_t count = 0, length = lua_rawlen(L, -1);
-    int table = lua_gettop(L);
-    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) count++;
-    return count == length ? length : 0;
-}
-
-static bool read_family(lua_State *L, mpl_manifest *manifest, mpl_lua_budget *budget,
-                        moonplan_error *err) {
-    mpl_build_array(&manifest->builder);
-    for (size_t i = 0; i < manifest->count; i++) {
-        mpl_pointer place = {0, false, ""};
-        mpl_pointer_index(&place, i);
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        if (!read_item(L, manifest, &manifest->items[i], &place, budget, err)) return false;
-        lua_pop(L, 1);
-    }
-    mpl_build_end(&manifest->builder);
-    return true;
-}
-
-bool mpl_manifest_read(lua_State *L, mpl_manifest *manifest, moonplan_error *err) {
-    mpl_pointer root = {0, false, ""};
-    luaL_checkstack(L, 8, NULL);
-    if (!lua_istable(L, -1)) {
-        mpl_error_set(
-            err, MOONPLAN_PLUGIN_MANIFEST, MOONPLAN_NO_OFFSET, NULL,
-            "the file returns %s; a plugin returns a table that describes a capability, or a "
-            "list of them",
-            lua_isnil(L, -1) ? "nothing" : luaL_typename(L, -1));
-        return false;
-    }
-    size_t length = list_length(L);
-    if (length > ITEMS_MOST) {
+bool mpl_manifest_take(mpl_manifest *manifest, moonplan_document *document,
+                       const unsigned *functions, size_t count, moonplan_error *err) {
+    moonplan_value root = moonplan_document_root(document);
+    manifest->document = document;
+    manifest->family = moonplan_value_type(root) == MOONPLAN_ARRAY;
+    size_t there = manifest->family ? moonplan_value_count(root) : 1;
+    if (there != count || count == 0 || count > MPL_ITEMS_MOST) {
         mpl_error_set(err, MOONPLAN_PLUGIN_MANIFEST, MOONPLAN_NO_OFFSET, NULL,
-                      "a list of %u capabilities; one file brings at most %u", (uint64_t)length,
-                      (uint64_t)ITEMS_MOST);
+                      "the description of %u plugins, with the functions of %u", (uint64_t)there,
+                      (uint64_t)count);
         return false;
     }
-    manifest->family = length > 0;
-    size_t count = length > 0 ? length : 1;
-    manifest->items = mpl_allocate(&manifest->alloc, count * sizeof *manifest->items);
-    if (!manifest->items) {
-        mpl_error_memory(err);
-        return false;
+    if (!mpl_manifest_room(manifest, count, err)) return false;
+    for (size_t i = 0; i < count; i++) {
+        mpl_item *item = &manifest->items[i];
+        moonplan_value value = manifest->family ? moonplan_value_element(root, i) : root;
+        moonplan_text kind = moonplan_value_string(moonplan_value_member(value, "kind", 4));
+        item->kind = kind.bytes ? mpl_kind_of(kind) : MPL_KINDS;
+        if (item->kind != MPL_KINDS)
+            item->functions = functions[i] & mpl_kinds[item->kind].functions;
+        for (unsigned j = 0; j < MPL_FUNCTIONS; j++) item->references[j] = LUA_NOREF;
     }
-    memset(manifest->items, 0, count * sizeof *manifest->items);
-    manifest->count = count;
-    mpl_lua_budget budget = mpl_lua_budget_of(&manifest->options->limits);
-    mpl_build_open(&manifest->builder, manifest->options);
-    manifest->building = true;
-    int top = lua_gettop(L);
-    bool fine = manifest->family ? read_family(L, manifest, &budget, err)
-                                 : read_item(L, manifest, manifest->items, &root, &budget, err);
-    lua_settop(L, top);
-    return fine;
+    return true;
 }
 
 /* -- Checking --------------------------------------------------------------*/
-
-bool mpl_plugin_name(moonplan_text name) {
-    bool begun = false;
-    if (name.length == 0 || name.length > NAME_MOST) return false;
-    for (size_t i = 0; i < name.length; i++) {
-        char c = name.bytes[i];
-        if (c == '.' && !begun) return false;
-        begun = c != '.';
-        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-            c == '_' || c == '-' || c == '.')
-            continue;
-        return false;
-    }
-    return begun;
-}
 
 /* NAME, or NAME.something. */
 static bool belongs(moonplan_text item, moonplan_text file) {
@@ -228,14 +68,23 @@ static bool need_text(moonplan_text *out, moonplan_value item, const char *name,
     return true;
 }
 
-static bool check_kind(moonplan_value item, moonplan_error *err) {
+static bool check_kind(mpl_kind known, moonplan_value item, moonplan_error *err) {
     moonplan_text kind;
     moonplan_value api = member(item, "api");
     int64_t version;
+    if (moonplan_value_type(item) != MOONPLAN_OBJECT)
+        MANIFEST(err, item, "a plugin is described by a table, not by %s",
+                 mpl_type_text(moonplan_value_type(item)));
     if (!need_text(&kind, item, "kind", err)) return false;
-    if (!mpl_text_is(kind, "capability"))
+    if (known == MPL_KINDS)
         MANIFEST(err, member(item, "kind"),
-                 "there are no plugins of kind %q; there are: capability", &kind);
+                 "there are no plugins of kind %q; there are: " MPL_KIND_NAMES, &kind);
+    /* Where it was read these were named already, unless somebody else did the reading. */
+    moonplan_walk walk = moonplan_value_walk(item);
+    while (moonplan_walk_next(&walk))
+        if (!mpl_kind_has_data(known, walk.name))
+            MANIFEST(err, walk.value, "%s has no field %q; there are: %s", mpl_kinds[known].article,
+                     &walk.name, mpl_kinds[known].members);
     if (moonplan_value_type(api) == MOONPLAN_NONE)
         AT(err, item, MOONPLAN_PLUGIN_VERSION_API, "the field api is missing; it is 1 here");
     if (!moonplan_value_integer(api, &version) || version != 1) {
@@ -275,6 +124,11 @@ static bool check_risk(mpl_item *item, moonplan_error *err) {
     return true;
 }
 
+static bool is_table(moonplan_value value) {
+    moonplan_type type = moonplan_value_type(value);
+    return type == MOONPLAN_OBJECT || type == MOONPLAN_ARRAY;
+}
+
 /* A list, or an empty table, which does not say what it is. */
 static bool is_list(moonplan_value value) {
     return moonplan_value_type(value) == MOONPLAN_ARRAY ||
@@ -284,16 +138,18 @@ static bool is_list(moonplan_value value) {
 static bool check_needs(mpl_item *item, moonplan_error *err) {
     moonplan_value needs = member(item->value, "needs");
     if (moonplan_value_type(needs) == MOONPLAN_NONE) return true;
-    if (!is_list(needs)) MANIFEST(err, needs, "needs must be a list of powers: " POWER_NAMES);
+    if (!is_list(needs)) MANIFEST(err, needs, "needs must be a list of powers: " MPL_NEED_FORMS);
+    if (moonplan_value_count(needs) > MPL_NEEDS_MOST)
+        MANIFEST(err, needs, "a list of more than %u powers", (uint64_t)MPL_NEEDS_MOST);
     moonplan_walk walk = moonplan_value_walk(needs);
     while (moonplan_walk_next(&walk)) {
         moonplan_text name = moonplan_value_string(walk.value);
-        unsigned power = mpl_power_of(name);
+        unsigned power = mpl_power_of(name, NULL);
         if (!name.bytes)
             MANIFEST(err, walk.value, "a power is named by a string, not by %s",
                      mpl_type_text(moonplan_value_type(walk.value)));
         if (!power)
-            MANIFEST(err, walk.value, "there is no power %q; there are: " POWER_NAMES, &name);
+            MANIFEST(err, walk.value, "there is no power %q; there are: " MPL_NEED_FORMS, &name);
         item->needs |= power;
     }
     return true;
@@ -313,88 +169,224 @@ static bool check_schema(moonplan_text *out, moonplan_value item, const char *na
 
 /* -- Examples --------------------------------------------------------------*/
 
-static bool check_files(moonplan_value files, moonplan_error *err) {
-    moonplan_type type = moonplan_value_type(files);
-    if (type == MOONPLAN_NONE) return true;
-    if (type != MOONPLAN_OBJECT)
-        MANIFEST(err, files, "fs must be a table of contents by path, not %s", mpl_type_text(type));
-    moonplan_walk walk = moonplan_value_walk(files);
-    while (moonplan_walk_next(&walk))
-        if (moonplan_value_type(walk.value) != MOONPLAN_STRING)
-            MANIFEST(err, walk.value, "the content of a file is a string, not %s",
-                     mpl_type_text(moonplan_value_type(walk.value)));
-    return true;
+static bool is_there(moonplan_value object, const char *name) {
+    return moonplan_value_type(member(object, name)) != MOONPLAN_NONE;
 }
 
-/* `given` and `after`: what is outside before and after the call. */
-static bool check_world(moonplan_value world, bool before, moonplan_error *err) {
-    moonplan_type type = moonplan_value_type(world);
-    if (type == MOONPLAN_NONE) return true;
-    if (type != MOONPLAN_OBJECT)
-        MANIFEST(err, world, "an object of powers, not %s", mpl_type_text(type));
-    moonplan_walk walk = moonplan_value_walk(world);
-    while (moonplan_walk_next(&walk)) {
-        if (mpl_text_is(walk.name, "fs")) {
-            if (!check_files(walk.value, err)) return false;
-        } else if (before && mpl_text_is(walk.name, "clock")) {
-            int64_t time;
-            if (!mpl_time_read(&time, moonplan_value_string(walk.value)))
-                MANIFEST(err, walk.value, "clock must be a time like 2026-01-02T03:04:05.000Z");
-        } else {
-            MANIFEST(err, walk.value, "there is no double of %q; there %s", &walk.name,
-                     before ? "are: fs, clock" : "is: fs");
-        }
+/* One field of an example, for every kind. */
+static bool check_example_field(mpl_kind kind, moonplan_text name, moonplan_value value,
+                                moonplan_error *err) {
+    bool builds = kind == MPL_BUILDER, given = mpl_text_is(name, "given");
+    if (mpl_text_is(name, "error")) {
+        if (moonplan_value_type(value) != MOONPLAN_STRING)
+            MANIFEST(err, value, "error must be the whole message that is expected");
+        return true;
     }
-    return true;
+    if (!builds && (given || (mpl_text_is(name, "after") && kind != MPL_AUTHORIZER)))
+        return mpl_world_check(value, given, err);
+    if (!builds && (mpl_text_is(name, "input") || mpl_text_is(name, "output"))) return true;
+    if (builds && (mpl_text_is(name, "params") || mpl_text_is(name, "plan"))) {
+        if (!is_table(value))
+            MANIFEST(err, value, "%t must be a table, not %s", &name,
+                     mpl_type_text(moonplan_value_type(value)));
+        return true;
+    }
+    if (builds && mpl_text_is(name, "digest")) {
+        moonplan_text text = moonplan_value_string(value);
+        if (text.length != 66 || mpl_hex_scan(text) != MPL_HEX_LOWER)
+            MANIFEST(err, value, "digest must be 0x and 64 lower-case hexadecimal digits");
+        return true;
+    }
+    if (kind == MPL_EXECUTOR && mpl_text_is(name, "call")) {
+        mpl_function function = mpl_function_of(moonplan_value_string(value));
+        if (!mpl_kind_has_function(kind, function))
+            MANIFEST(err, value,
+                     "call must be one of: prepare, simulate, estimate, submit, outcome");
+        return true;
+    }
+    static const char *const names[MPL_KINDS] = {
+        [MPL_CAPABILITY] = "given, input, output, error, after",
+        [MPL_BUILDER] = "params, digest, plan, error",
+        [MPL_EXECUTOR] = "call, given, input, output, error, after",
+        [MPL_AUTHORIZER] = "given, input, output, error"};
+    MANIFEST(err, value, "an example has no field %q; there are: %s", &name, names[kind]);
 }
 
-static bool check_example(moonplan_value example, moonplan_error *err) {
+static bool check_example(mpl_kind kind, moonplan_value example, moonplan_error *err) {
     moonplan_type type = moonplan_value_type(example);
     if (type != MOONPLAN_OBJECT)
-        MANIFEST(err, example, "an example is a table with input and output, not %s",
+        MANIFEST(err, example, "an example is a table with %s, not %s",
+                 kind == MPL_BUILDER ? "params and what comes of them" : "input and output",
                  mpl_type_text(type));
     moonplan_walk walk = moonplan_value_walk(example);
-    while (moonplan_walk_next(&walk)) {
-        bool given = mpl_text_is(walk.name, "given");
-        if (given || mpl_text_is(walk.name, "after")) {
-            if (!check_world(walk.value, given, err)) return false;
-        } else if (mpl_text_is(walk.name, "error")) {
-            if (moonplan_value_type(walk.value) != MOONPLAN_STRING)
-                MANIFEST(err, walk.value, "error must be the whole message that is expected");
-        } else if (!mpl_text_is(walk.name, "input") && !mpl_text_is(walk.name, "output")) {
-            MANIFEST(err, walk.value,
-                     "an example has no field %q; there are: given, input, output, error, after",
-                     &walk.name);
-        }
-    }
-    if (moonplan_value_type(member(example, "output")) != MOONPLAN_NONE &&
-        moonplan_value_type(member(example, "error")) != MOONPLAN_NONE)
+    while (moonplan_walk_next(&walk))
+        if (!check_example_field(kind, walk.name, walk.value, err)) return false;
+    if (is_there(example, "error") && is_there(example, "output"))
         MANIFEST(err, example, "an example has an output or an error, not both");
+    if (kind == MPL_BUILDER &&
+        is_there(example, "error") == (is_there(example, "digest") || is_there(example, "plan")))
+        MANIFEST(err, example, "an example has a digest or a plan, or else an error");
+    if (kind == MPL_EXECUTOR && !is_there(example, "call"))
+        MANIFEST(err, example, "the field call is missing: which function the example is of");
     return true;
 }
 
-static bool check_examples(moonplan_value item, moonplan_error *err) {
-    moonplan_value examples = member(item, "examples");
+static bool check_examples(const mpl_item *item, moonplan_error *err) {
+    moonplan_value examples = member(item->value, "examples");
     if (moonplan_value_type(examples) == MOONPLAN_NONE) return true;
     if (!is_list(examples)) MANIFEST(err, examples, "examples must be a list");
     moonplan_walk walk = moonplan_value_walk(examples);
+    while (moonplan_walk_next(&walk)) {
+        if (!check_example(item->kind, walk.value, err)) return false;
+        if (item->builds_steps && is_there(walk.value, "digest"))
+            MANIFEST(err, member(walk.value, "digest"),
+                     "a step plan has no plan digest; an example says the plan");
+    }
+    return true;
+}
+
+/* -- Builders, executors ---------------------------------------------------*/
+
+/* A list of different texts, each of one to `most` characters from 0x21 to 0x7e. */
+static bool check_names(moonplan_value list, const char *what, size_t most_names, size_t most,
+                        moonplan_error *err) {
+    if (!is_list(list)) MANIFEST(err, list, "%s must be a list of capabilities' names", what);
+    if (moonplan_value_count(list) > most_names)
+        MANIFEST(err, list, "%s has %u names; at most %u are allowed", what,
+                 (uint64_t)moonplan_value_count(list), (uint64_t)most_names);
+    moonplan_walk walk = moonplan_value_walk(list);
+    while (moonplan_walk_next(&walk)) {
+        moonplan_text name = moonplan_value_string(walk.value);
+        bool fine = name.length > 0 && name.length <= most;
+        for (size_t i = 0; fine && i < name.length; i++)
+            fine = name.bytes[i] >= 0x21 && name.bytes[i] <= 0x7e;
+        if (!fine)
+            MANIFEST(err, walk.value,
+                     "%s names capabilities by strings of 1 to %u characters from 0x21 to 0x7e",
+                     what, (uint64_t)most);
+    }
+    return true;
+}
+
+/* Where a plan's steps go and who sends them is the host's to write, out of these two. */
+static bool check_call_params(const mpl_item *item, moonplan_error *err) {
+    static const char *const needed[][2] = {{"chain", "chain"}, {"sender", "address"}};
+    moonplan_value params = member(item->value, "params");
+    for (size_t i = 0; i < 2; i++) {
+        moonplan_value param = member(params, needed[i][0]);
+        bool required = moonplan_value_type(member(param, "required")) == MOONPLAN_TRUE;
+        if (!required || !mpl_text_is(moonplan_value_string(member(param, "type")), needed[i][1]))
+            MANIFEST(err, is_there(params, needed[i][0]) ? param : params,
+                     "a builder of call plans has the required parameters chain, of type chain, "
+                     "and sender, of type address");
+    }
+    return true;
+}
+
+static bool check_builder(mpl_item *item, const moonplan_options *options, moonplan_error *err) {
+    moonplan_text builds;
+    moonplan_value uses = member(item->value, "uses"), params = member(item->value, "params");
+    if (!need_text(&builds, item->value, "builds", err)) return false;
+    item->builds_steps = mpl_text_is(builds, "step_plan");
+    if (!item->builds_steps && !mpl_text_is(builds, "call_plan"))
+        MANIFEST(err, member(item->value, "builds"),
+                 "%q is nothing that is built; there are: call_plan, step_plan", &builds);
+    if (item->builds_steps != is_there(item->value, "uses"))
+        MANIFEST(err, item->builds_steps ? item->value : uses,
+                 "a builder of step plans, and no other, says with uses which capabilities its "
+                 "steps name");
+    if (item->builds_steps && !check_names(uses, "uses", USES_MOST, MPL_NAME_MOST, err))
+        return false;
+    if (moonplan_value_type(params) == MOONPLAN_NONE)
+        MANIFEST(err, item->value, "the field params is missing");
+    mpl_params *read = mpl_params_new(params, options, err);
+    mpl_params_free(read);
+    return read && (item->builds_steps || check_call_params(item, err));
+}
+
+static bool check_executor(const mpl_item *item, moonplan_error *err) {
+    moonplan_text submits;
+    moonplan_value implements = member(item->value, "implements");
+    if (moonplan_value_type(implements) != MOONPLAN_NONE &&
+        !check_names(implements, "implements", 32, 64, err))
+        return false;
+    if (!need_text(&submits, item->value, "submits", err)) return false;
+    if (!mpl_text_is(submits, "call") && !mpl_text_is(submits, "plan"))
+        MANIFEST(err, member(item->value, "submits"),
+                 "submits must be call, for one at a time, or plan, for all of them at once");
+    return true;
+}
+
+/* -- Descriptions of contracts ----------------------------------------------*/
+
+static bool check_signatures(moonplan_value list, const moonplan_options *options,
+                             moonplan_error *err) {
+    if (!is_list(list)) MANIFEST(err, list, "abi must be a list of signatures or JSON ABI entries");
+    if (moonplan_value_count(list) == 0) return true;
+    moonplan_abi *abi = mpl_abi_parse_tables(list, options, err);
+    if (!abi && err && err->code != MOONPLAN_MEMORY) err->code = MOONPLAN_PLUGIN_MANIFEST;
+    moonplan_abi_free(abi);
+    return abi != NULL;
+}
+
+/* { address, chain_id, abi }: of one contract. */
+static bool check_source(moonplan_value source, const moonplan_options *options,
+                         moonplan_error *err) {
+    moonplan_walk walk = moonplan_value_walk(source);
+    if (moonplan_value_type(source) != MOONPLAN_OBJECT)
+        MANIFEST(err, source, "behind a table with a field abi there are only such tables");
+    while (moonplan_walk_next(&walk)) {
+        moonplan_text text = moonplan_value_string(walk.value);
+        if (mpl_text_is(walk.name, "address")) {
+            if (text.length != 42 || mpl_hex_scan(text) == MPL_HEX_NO)
+                MANIFEST(err, walk.value, "address must be 0x and 40 hexadecimal digits");
+        } else if (mpl_text_is(walk.name, "chain_id")) {
+            if (!text.bytes || !mpl_decimal(text))
+                MANIFEST(err, walk.value, "chain_id must be a decimal number, as a string");
+        } else if (!mpl_text_is(walk.name, "abi")) {
+            MANIFEST(err, walk.value,
+                     "a contract's description has no field %q; there are: address, chain_id, abi",
+                     &walk.name);
+        }
+    }
+    if (!is_there(source, "abi")) MANIFEST(err, source, "the field abi is missing");
+    return check_signatures(member(source, "abi"), options, err);
+}
+
+bool mpl_manifest_abi_sources(moonplan_value abi) {
+    return moonplan_value_count(abi) > 0 && moonplan_value_type(abi) == MOONPLAN_ARRAY &&
+           is_there(moonplan_value_element(abi, 0), "abi");
+}
+
+static bool check_abi(const mpl_item *item, const moonplan_options *options, moonplan_error *err) {
+    moonplan_value abi = member(item->value, "abi");
+    if (moonplan_value_type(abi) == MOONPLAN_NONE) return true;
+    if (!mpl_manifest_abi_sources(abi)) return check_signatures(abi, options, err);
+    moonplan_walk walk = moonplan_value_walk(abi);
     while (moonplan_walk_next(&walk))
-        if (!check_example(walk.value, err)) return false;
+        if (!check_source(walk.value, options, err)) return false;
+    return true;
+}
+
+static bool check_functions(const mpl_item *item, moonplan_error *err) {
+    unsigned missing = mpl_kinds[item->kind].required & ~item->functions;
+    for (unsigned i = 0; i < MPL_FUNCTIONS; i++)
+        if (missing >> i & 1)
+            MANIFEST(err, item->value, "the field %s is missing: a function",
+                     mpl_function_names[i]);
     return true;
 }
 
 static bool check_item(mpl_item *item, moonplan_text file, const moonplan_options *options,
                        moonplan_error *err) {
-    if (!check_kind(item->value, err) || !check_name(item, file, err) ||
-        !need_text(&item->summary, item->value, "summary", err) || !check_risk(item, err) ||
-        !check_needs(item, err) ||
-        !check_schema(&item->input, item->value, "input", options, err) ||
-        !check_schema(&item->output, item->value, "output", options, err) ||
-        !check_examples(item->value, err))
-        return false;
-    if (item->run == LUA_NOREF)
-        MANIFEST(err, item->value, "the field run is missing: the function that does it");
-    return true;
+    return check_kind(item->kind, item->value, err) && check_name(item, file, err) &&
+           need_text(&item->summary, item->value, "summary", err) &&
+           (item->kind != MPL_CAPABILITY || check_risk(item, err)) && check_needs(item, err) &&
+           check_schema(&item->input, item->value, "input", options, err) &&
+           check_schema(&item->output, item->value, "output", options, err) &&
+           (item->kind != MPL_BUILDER || check_builder(item, options, err)) &&
+           (item->kind != MPL_EXECUTOR || check_executor(item, err)) &&
+           check_abi(item, options, err) && check_examples(item, err) && check_functions(item, err);
 }
 
 static bool check_twice(const mpl_manifest *manifest, size_t n, moonplan_error *err) {
@@ -406,8 +398,8 @@ static bool check_twice(const mpl_manifest *manifest, size_t n, moonplan_error *
 }
 
 bool mpl_manifest_check(mpl_manifest *manifest, moonplan_text name, moonplan_error *err) {
+    if (manifest->building) manifest->document = mpl_build_finish(&manifest->builder, err);
     manifest->building = false;
-    manifest->document = mpl_build_finish(&manifest->builder, err);
     if (!manifest->document) return false;
     moonplan_value root = moonplan_document_root(manifest->document);
     bool fine = true;

@@ -1,24 +1,23 @@
-/* What a plugin file returns: one closed table that describes a capability, or a list of them. */
+/* What a plugin file returns: one closed table that describes a capability, a builder, an executor
+ * or an authorizer, or a list of such tables. */
 #ifndef MPL_LUA_MANIFEST_H
 #define MPL_LUA_MANIFEST_H
 
 #include <lua.h>
 
 #include "../core/build.h"
-
-/* Powers, as bits. A grant of fs:rw serves who needs fs as well. */
-enum { MPL_POWER_FS = 1, MPL_POWER_FS_RW = 2, MPL_POWER_CLOCK = 4, MPL_POWERS = 3 };
-/* The power of the n-th bit. */
-extern const moonplan_text mpl_power_names[MPL_POWERS];
-/* The bit of a name, 0 if there is no such power. */
-unsigned mpl_power_of(moonplan_text name);
+#include "kind.h"
+#include "power.h"
 
 typedef struct mpl_item {
+    mpl_kind kind;
     moonplan_value value; /* in the manifest's document */
     moonplan_text name, version, summary, risk;
-    moonplan_text input, output; /* JSON texts, {NULL, 0} if absent */
-    unsigned needs;
-    int run, check; /* references in the plugin's state; LUA_NOREF: none */
+    moonplan_text input, output;   /* JSON texts, {NULL, 0} if absent */
+    bool builds_steps;             /* a builder, of step plans */
+    unsigned needs;                /* powers */
+    unsigned functions;            /* those that are there: bits 1 << mpl_function */
+    int references[MPL_FUNCTIONS]; /* in the plugin's state; LUA_NOREF: none, or elsewhere */
 } mpl_item;
 
 typedef struct mpl_manifest {
@@ -32,16 +31,32 @@ typedef struct mpl_manifest {
     bool building;
 } mpl_manifest;
 
+/* Tables that one file may bring. */
+#define MPL_ITEMS_MOST 1000
+
 void mpl_manifest_open(mpl_manifest *manifest, const moonplan_options *options);
 void mpl_manifest_close(mpl_manifest *manifest);
+
+/* Room for so many items, none of them filled in; false when memory is short. */
+bool mpl_manifest_room(mpl_manifest *manifest, size_t count, moonplan_error *err);
 
 /* Inside a protected call: read the value on top of the stack, which is left there. False with
  * *err, whose place is a pointer into the value. */
 bool mpl_manifest_read(lua_State *L, mpl_manifest *manifest, moonplan_error *err);
+/* Outside, instead of that: what was read elsewhere. The document is taken over, also when this
+ * fails; `functions` are as in mpl_item, one an item. Nothing of either is believed: the check
+ * refuses what does not belong there. */
+bool mpl_manifest_take(mpl_manifest *manifest, moonplan_document *document,
+                       const unsigned *functions, size_t count, moonplan_error *err);
 /* Outside: whether it is what a file of that name may bring. `name` is NAME of NAME.lua. */
 bool mpl_manifest_check(mpl_manifest *manifest, moonplan_text name, moonplan_error *err);
 
-/* Letters, digits, _ and - in rows joined by dots, at most 128 bytes. */
+/* An item's `abi` is a list of { address, chain_id, abi }; otherwise it is what `abi` in one of
+ * these is, of any contract. */
+bool mpl_manifest_abi_sources(moonplan_value abi);
+
+#define MPL_NAME_MOST 128
+/* Letters, digits, _ and - in rows joined by dots, at most MPL_NAME_MOST bytes. */
 bool mpl_plugin_name(moonplan_text name);
 /* Milliseconds since 1970 of "2026-01-02T03:04:05.000Z" (RFC 3339, UTC only, with or without a
  * fraction of three digits); false if it is none. */

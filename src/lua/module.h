@@ -8,6 +8,7 @@
 #include "bind.h"
 
 int mpl_lua_call_plan(lua_State *L);       /* moonplan.call_plan(text, options) */
+int mpl_lua_digest_many(lua_State *L);     /* moonplan.digest_many(texts, options) */
 int mpl_lua_engine_new(lua_State *L);      /* moonplan.engine(options) */
 int mpl_lua_reference(lua_State *L);       /* moonplan.reference(text, options) */
 int mpl_lua_make_reference(lua_State *L);  /* moonplan.make_reference(text, options) */
@@ -16,10 +17,15 @@ int mpl_lua_check_result(lua_State *L);    /* moonplan.check_result(text, reques
 int mpl_lua_check_receipt(lua_State *L);   /* moonplan.check_receipt(text, request, options) */
 int mpl_lua_check_operation(lua_State *L); /* moonplan.check_operation(text, request, options) */
 int mpl_lua_review(lua_State *L);        /* moonplan.review(plan, options), plan:review(options) */
+int mpl_lua_sign_approval(lua_State *L); /* moonplan.sign_approval(text, key), in jobs.c */
 int mpl_lua_findings(lua_State *L);      /* moonplan.findings() */
 void mpl_lua_push_abi(lua_State *L);     /* moonplan.abi */
 void mpl_lua_push_convert(lua_State *L); /* moonplan.convert */
 void mpl_lua_push_json(lua_State *L);    /* moonplan.json */
+int mpl_lua_address(lua_State *L);       /* moonplan.address(text) */
+int mpl_lua_amount(lua_State *L);        /* moonplan.amount(value, decimals) */
+int mpl_lua_units(lua_State *L);         /* moonplan.units(amount, decimals) */
+void mpl_lua_push_uint256(lua_State *L); /* moonplan.uint256 */
 void mpl_lua_push_pure(lua_State *L);    /* a table with what plugins see of the module as well */
 
 /* Push a plan, or a request, that is closed: what is put into the slot belongs to it. Its text is

@@ -1,44 +1,58 @@
 /* A call into a plugin's function. */
-#include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "plugin.h"
+#include "confined.h"
 
-/* In the plugin's state, protected. */
-static int call_function(lua_State *L) {
-    mpl_plugin_call *call = lua_touserdata(L, 1);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, call->item->run);
-    if (!mpl_lua_call_push(L, &call->call)) return 0;
-    mpl_plugin_push_powers(L, call);
-    lua_call(L, 2, 2);
-    mpl_lua_call_take(L, &call->call);
-    return 0;
+/* What the stubs in the plugin's state ask for; the host's own code may be called on the way. */
+static mpl_served serve(void *data, mpl_operation operation, const mpl_slots *in,
+                        mpl_answer *answer, moonplan_error *err) {
+    mpl_plugin *plugin = data;
+    mpl_sandbox_leave(&plugin->code.box);
+    mpl_served served = mpl_power_serve(plugin->call, operation, in, answer, err);
+    mpl_sandbox_enter(&plugin->code.box);
+    return served;
 }
 
-static void explain(mpl_plugin_call *call, mpl_outcome outcome) {
+void mpl_plugin_explain(mpl_plugin_call *call, mpl_outcome outcome, bool over_limit) {
     const moonplan_limits *limits = &call->call.options->limits;
     char text[96];
     if (outcome == MPL_LATE) {
         snprintf(text, sizeof text, "took longer than the limit call_ms allows: %llu",
                  (unsigned long long)limits->call_ms);
         mpl_lua_call_fail(&call->call, MOONPLAN_JOB_TIMEOUT, text);
-    } else if (outcome == MPL_NO_MEMORY && call->plugin->box.over_limit) {
+    } else if (over_limit) {
         snprintf(text, sizeof text, "took more memory than the limit memory_mib allows: %llu",
                  (unsigned long long)limits->memory_mib);
         mpl_lua_call_fail(&call->call, MOONPLAN_JOB_MEMORY, text);
-    } else if (outcome == MPL_NO_MEMORY) {
-        mpl_lua_call_fail(&call->call, MOONPLAN_JOB_MEMORY, "out of memory");
     } else {
-        call->call.code = MOONPLAN_JOB_CAPABILITY_FAILED;
-        call->call.has_text =
-            mpl_sandbox_error(&call->plugin->box, &call->call.text, &call->call.code_text);
+        mpl_lua_call_fail(&call->call, MOONPLAN_JOB_MEMORY, "out of memory");
     }
+}
+
+static bool is_cancelled(void *data) {
+    const mpl_plugin_call *call = data;
+    return call->want && moonplan_want_cancelled(call->want);
+}
+
+static void run_in_state(mpl_plugin_call *call) {
+    mpl_plugin *plugin = call->plugin;
+    mpl_code *code = &plugin->code;
+    code->stub = (mpl_stub){.exchange = serve, .data = plugin, .options = call->call.options};
+    code->box.stop = is_cancelled;
+    code->box.stop_data = call;
+    mpl_outcome outcome =
+        mpl_code_call(code, &call->call, call->function, call->item->references[call->function],
+                      call->allowed, plugin->owner->setup.call_ms);
+    code->box.stop = NULL;
+    if (outcome == MPL_LATE && is_cancelled(call))
+        mpl_lua_call_fail(&call->call, MOONPLAN_JOB_CANCELLED, "the job was cancelled");
+    else if (outcome != MPL_RAN && outcome != MPL_RAISED)
+        mpl_plugin_explain(call, outcome, code->box.over_limit);
 }
 
 void mpl_plugin_run(mpl_plugin_call *call) {
     mpl_plugin *plugin = call->plugin;
-    const mpl_plugins_setup *setup = &plugin->owner->setup;
     mpl_lua_call_open(&call->call, call->call.options->limits.copied_values, "copied_values");
     if (plugin->call) {
         mpl_lua_call_fail(&call->call, MOONPLAN_JOB_CAPABILITY_FAILED,
@@ -46,34 +60,62 @@ void mpl_plugin_run(mpl_plugin_call *call) {
         return;
     }
     plugin->call = call;
-    mpl_outcome outcome = mpl_sandbox_run(&plugin->box, call_function, call, setup->call_ms);
-    plugin->call = NULL;
-    if (outcome != MPL_RAN)
-        explain(call, outcome);
+    call->allowed = mpl_power_allowed(call);
+    if (plugin->isolation == MPL_PROCESS)
+        mpl_confined_call(call);
     else
-        mpl_lua_call_finish(&call->call);
+        run_in_state(call);
+    plugin->call = NULL;
+    mpl_power_redact(call);
+}
+
+/* A call about a step, which `call` holds until it is closed. */
+static void run_for(mpl_plugin_call *call, mpl_plugin_item *item, mpl_function function,
+                    moonplan_want *want) {
+    mpl_plugin *plugin = item->plugin;
+    memset(call, 0, sizeof *call);
+    call->plugin = plugin;
+    call->item = item->item;
+    call->function = function;
+    call->want = want;
+    call->call.options = &plugin->owner->options;
+    call->call.job_id = want->job_id;
+    call->call.step_id = want->step_id;
+    call->call.capability = want->capability;
+    call->call.input = want->input;
+    call->call.caller = want->caller;
+    call->call.log = plugin->owner->setup.log;
+    if (moonplan_want_token(want, call->call.token)) {
+        mpl_plugin_run(call);
+    } else {
+        mpl_lua_call_open(&call->call, 0, NULL);
+        mpl_lua_call_fail(&call->call, MOONPLAN_JOB_MEMORY, "out of memory");
+    }
 }
 
 void mpl_plugin_answer(void *data, moonplan_want *want) {
-    mpl_plugin_item *item = data;
-    mpl_plugin *plugin = item->plugin;
+    const mpl_plugin *plugin = ((mpl_plugin_item *)data)->plugin;
     mpl_plugin_call call;
-    memset(&call, 0, sizeof call);
-    call.plugin = plugin;
-    call.item = item->item;
-    call.call.options = &plugin->owner->options;
-    call.call.job_id = want->job_id;
-    call.call.step_id = want->step_id;
-    call.call.capability = want->capability;
-    call.call.input = want->input;
-    call.call.caller = want->caller;
-    call.call.log = plugin->owner->setup.log;
-    if (moonplan_want_token(want, call.call.token)) {
-        mpl_plugin_run(&call);
-    } else {
-        mpl_lua_call_open(&call.call, 0, NULL);
-        mpl_lua_call_fail(&call.call, MOONPLAN_JOB_MEMORY, "out of memory");
-    }
+    run_for(&call, data, MPL_RUN, want);
     mpl_lua_call_answer(&call.call, want, (moonplan_text){plugin->name, strlen(plugin->name)});
+    mpl_lua_call_close(&call.call);
+}
+
+/* A call that fails, and an answer that is none, leave the question open; it is said why. */
+void mpl_plugin_check(void *data, moonplan_want *want) {
+    mpl_plugin_call call;
+    run_for(&call, data, MPL_CHECK, want);
+    if (call.call.code == MOONPLAN_OK) {
+        moonplan_value outcome = {NULL, 0};
+        if (call.call.result) outcome = moonplan_document_root(call.call.result);
+        if (!moonplan_want_outcome(want, outcome))
+            mpl_want_doubt(want,
+                           MOONPLAN_TEXT("it returned neither { happened = true, result = ... "
+                                         "}, { happened = false } nor nothing"));
+    } else {
+        mpl_want_doubt(want, call.call.has_text && call.call.text.length && !call.call.text.failed
+                                 ? (moonplan_text){call.call.text.bytes, call.call.text.length}
+                                 : MOONPLAN_TEXT("it failed without a message"));
+    }
     mpl_lua_call_close(&call.call);
 }

@@ -4,17 +4,10 @@
 #include <string.h>
 
 #include "../core/text.h"
-#include "plugin.h"
+#include "shelf.h"
 
-unsigned mpl_plugins_granted(const mpl_plugins *plugins) {
-    unsigned granted = 0;
-    for (unsigned i = 0; i < MPL_POWERS; i++)
-        if (plugins->setup.grants[i].bytes) granted |= 1u << i;
-    return granted & MPL_POWER_FS_RW ? granted | MPL_POWER_FS : granted;
-}
-moonplan_root *mpl_plugins_root(const mpl_plugins *plugins, bool writable) {
-    return plugins->fs && !writable ? plugins->fs : plugins->fs_rw;
-}
+/* Entries of a folder, which nobody needs more of. */
+#define ENTRIES_MOST 10000
 
 /* -- Reading files ---------------------------------------------------------*/
 
@@ -61,8 +54,11 @@ static mpl_plugin *add_plugin(mpl_plugins *plugins, size_t at, const char *name,
     plugin->holds = 1;
     plugin->shelf = at;
     plugin->folder = folder;
-    plugin->log = plugin->fs = plugin->fs_rw = plugin->clock = LUA_NOREF;
-    mpl_buffer_open(&plugin->source, &plugins->alloc);
+    mpl_sources_open(&plugin->sources, &plugins->alloc);
+    plugin->process.alloc = &plugins->alloc;
+    mpl_process_open(&plugin->process);
+    plugin->code.alloc = plugins->alloc;
+    mpl_buffer_open(&plugin->code.source, &plugin->code.alloc);
     mpl_manifest_open(&plugin->manifest, &plugins->options);
     list->at[list->count++] = plugin;
     return plugin;
@@ -81,13 +77,17 @@ static mpl_plugin *get(mpl_plugins *plugins, size_t at, moonplan_text name, bool
         if (plugin->shelf == at && strcmp(plugin->file, file) == 0) return plugin;
     }
     if (!mpl_shelf_has(&plugins->shelves[at], file)) return NULL;
-    mpl_plugin *plugin = add_plugin(plugins, at, plain, file, folder);
+    mpl_plugin *plugin = NULL;
+    if (mpl_loads_reserve(plugins)) plugin = add_plugin(plugins, at, plain, file, folder);
     if (!plugin) {
         mpl_error_memory(err);
         return NULL;
     }
     moonplan_error broken;
-    if (mpl_plugin_load(plugin, &broken)) return plugin;
+    if (mpl_plugin_load(plugin, &broken)) {
+        mpl_loads_note(plugins, plugin);
+        return plugin;
+    }
     if (broken.code == MOONPLAN_MEMORY) {
         plugins->list.count--;
         mpl_plugin_drop(plugin);
@@ -99,6 +99,7 @@ static mpl_plugin *get(mpl_plugins *plugins, size_t at, moonplan_text name, bool
     if (strncmp(broken.message, file, length) != 0 || broken.message[length] != ':')
         name_file(&broken, file);
     plugin->broken = broken;
+    mpl_loads_note(plugins, plugin);
     return plugin;
 }
 
@@ -194,8 +195,11 @@ static moonplan_capability describe(mpl_plugin_item *item) {
                                  .needs_count = item->needs_count,
                                  .missing = item->missing,
                                  .missing_count = item->missing_count,
+                                 .digest = {item->plugin->verdict.digest, MPL_DIGEST_DIGITS},
                                  .lua_values = true,
                                  .run = mpl_plugin_answer,
+                                 .check = item->item->functions >> MPL_CHECK & 1 ? mpl_plugin_check
+                                                                                 : NULL,
                                  .data = item,
                                  .release = release_item};
 }
@@ -210,6 +214,12 @@ bool mpl_plugins_register(mpl_plugins *plugins, moonplan_engine *engine, moonpla
     mpl_plugin_item *item = mpl_plugins_find(plugins, name, err);
     if (item && mpl_plugins_withdrawn(plugins, name)) return false;
     if (!item || item->registered) return item != NULL;
+    if (item->item->kind != MPL_CAPABILITY) {
+        mpl_error_set(err, MOONPLAN_PLAN_UNKNOWN_CAPABILITY, MOONPLAN_NO_OFFSET, NULL,
+                      "%q is %s; a step names a capability", &name,
+                      mpl_kinds[item->item->kind].article);
+        return false;
+    }
     moonplan_capability capability = describe(item);
     if (!mpl_engine_replace(engine, NULL, 0, &capability, 1, true, err)) return false;
     mark_registered(item);
@@ -238,7 +248,9 @@ bool mpl_plugins_withdraw(mpl_plugins *plugins, moonplan_text name, moonplan_err
 }
 
 static bool provide(void *data, moonplan_engine *engine, moonplan_text name, moonplan_error *err) {
-    return mpl_plugins_register(data, engine, name, err);
+    bool found = mpl_plugins_register(data, engine, name, err);
+    mpl_plugins_tell(data);
+    return found;
 }
 
 /* -- Listing ---------------------------------------------------------------*/
@@ -279,18 +291,59 @@ static bool list_odd(struct listing *listing, moonplan_text name) {
         return false;
     }
     mpl_error_set(&plugin->broken, MOONPLAN_PLUGIN_NAME, MOONPLAN_NO_OFFSET, NULL,
-                  "%s: no capability can be named so: letters, digits, _ and -, with dots between "
+                  "%s: no plugin can be named so: letters, digits, _ and -, with dots between "
                   "them",
                   shown);
     return true;
+}
+
+/* A link, a FIFO: kept as a broken one as well, and never opened. */
+static bool list_unreadable(struct listing *listing, moonplan_text plain, bool folder) {
+    mpl_plugins *plugins = listing->plugins;
+    char name[160], file[192];
+    bool is_folder;
+    uint64_t size;
+    moonplan_error why = {.code = MOONPLAN_OK};
+    snprintf(name, sizeof name, "%.*s", (int)plain.length, plain.bytes);
+    snprintf(file, sizeof file, folder ? "%s/init.lua" : "%s.lua", name);
+    if (mpl_shelf_has(&plugins->shelves[listing->shelf], file)) return true;
+    for (size_t i = 0; i < plugins->list.count; i++)
+        if (plugins->list.at[i]->shelf == listing->shelf &&
+            strcmp(plugins->list.at[i]->file, file) == 0)
+            return true;
+    if (moonplan_root_stat(plugins->shelves[listing->shelf].root, &is_folder, &size, file,
+                           strlen(file), &why))
+        return true;
+    mpl_plugin *plugin = NULL;
+    if (mpl_loads_reserve(plugins))
+        plugin = add_plugin(plugins, listing->shelf, name, file, folder);
+    if (!plugin) {
+        mpl_error_memory(listing->err);
+        listing->failed = true;
+        return false;
+    }
+    mpl_error_set(&plugin->broken, MOONPLAN_PLUGIN_LOAD, MOONPLAN_NO_OFFSET, NULL, "%s: %s", file,
+                  why.message);
+    mpl_loads_note(plugins, plugin);
+    return true;
+}
+
+static bool is_init(void *data, moonplan_text name, bool folder) {
+    bool *found = data;
+    if (!folder && mpl_text_is(name, "init.lua")) *found = true;
+    return !*found;
 }
 
 static bool list_entry(void *data, moonplan_text name, bool folder) {
     struct listing *listing = data;
     if (name.bytes[0] == '.' || (!folder && !is_lua(name))) return true;
     moonplan_text plain = {name.bytes, folder ? name.length : name.length - 4};
-    if (mpl_plugin_name(plain)) return list_one(listing, plain, folder);
-    return folder || list_odd(listing, name);
+    if (!mpl_plugin_name(plain)) return folder || list_odd(listing, name);
+    bool there = !folder;
+    if (folder)
+        moonplan_root_list(listing->plugins->shelves[listing->shelf].root, is_init, &there,
+                           name.bytes, name.length, ENTRIES_MOST, NULL);
+    return list_one(listing, plain, folder) && (!there || list_unreadable(listing, plain, folder));
 }
 
 static bool list_shipped(struct listing *listing) {
@@ -319,9 +372,6 @@ static void sort(mpl_plugin_list *list) {
         list->at[j] = moved;
     }
 }
-
-/* Entries of a folder, which nobody needs more of. */
-#define ENTRIES_MOST 10000
 
 bool mpl_plugins_load(mpl_plugins *plugins, moonplan_text name, moonplan_error *err) {
     for (size_t at = 0; at < plugins->shelf_count; at++) {
@@ -420,6 +470,11 @@ bool mpl_plugins_reload(mpl_plugins *plugins, moonplan_engine *engine, moonplan_
     mpl_plugin_list old = plugins->list;
     swap s;
     plugins->list = (mpl_plugin_list){NULL, 0, 0};
+    mpl_trust_state trust;
+    if (!mpl_plugins_distrust(plugins, &trust, err)) {
+        plugins->list = old;
+        return false;
+    }
     bool fine = open_swap(plugins, &s, &old);
     if (!fine) mpl_error_memory(err);
     fine = fine && read_again(plugins, &old, err) && fill_swap(plugins, &s, &old, err) &&
@@ -427,6 +482,7 @@ bool mpl_plugins_reload(mpl_plugins *plugins, moonplan_engine *engine, moonplan_
     if (fine)
         for (size_t i = 0; i < s.count; i++) mark_registered(s.items[i]);
     close_swap(plugins, &s);
+    mpl_plugins_trust_again(plugins, &trust, fine);
     if (!fine) {
         close_list(plugins, &plugins->list);
         plugins->list = old;
@@ -441,24 +497,32 @@ bool mpl_plugins_reload(mpl_plugins *plugins, moonplan_engine *engine, moonplan_
 
 void mpl_plugins_drop(mpl_plugins *plugins) {
     if (--plugins->holds > 0) return;
-    for (size_t i = 0; i < plugins->shelf_count; i++) moonplan_root_free(plugins->shelves[i].root);
-    moonplan_root_free(plugins->fs);
-    moonplan_root_free(plugins->fs_rw);
+    for (size_t i = 0; i < plugins->shelf_count; i++) mpl_shelf_close(&plugins->shelves[i]);
+    mpl_trust_free(plugins->trust);
+    mpl_grants_close(&plugins->grants);
     mpl_release(&plugins->alloc, plugins->withdrawn,
                 plugins->withdrawn_capacity * sizeof *plugins->withdrawn);
     mpl_arena_close(&plugins->texts);
+    mpl_buffer_close(&plugins->runner);
     mpl_alloc alloc = plugins->alloc;
     mpl_release(&alloc, plugins, sizeof *plugins);
 }
 
 void mpl_plugins_free(mpl_plugins *plugins) {
     if (!plugins) return;
+    mpl_loads_drop(plugins);
     close_list(plugins, &plugins->list);
     mpl_plugins_drop(plugins);
 }
 
+void mpl_plugins_use(mpl_plugins *plugins, moonplan_engine *engine) {
+    plugins->engine = engine;
+}
+
 static void release_plugins(void *data) {
-    mpl_plugins_free(data);
+    mpl_plugins *plugins = data;
+    plugins->engine = NULL;
+    mpl_plugins_free(plugins);
 }
 
 moonplan_provider mpl_plugins_provider(mpl_plugins *plugins) {
@@ -482,7 +546,8 @@ static bool open_shelves(mpl_plugins *plugins, moonplan_error *err) {
         next->path.length = path.length;
         if (!next->path.bytes) mpl_error_memory(err);
         if (next->path.bytes)
-            next->root = moonplan_root_open(path.bytes, path.length, MOONPLAN_ROOT_TRUSTED,
+            next->root = moonplan_root_open(path.bytes, path.length,
+                                            MOONPLAN_ROOT_TRUSTED | MOONPLAN_ROOT_GUARDED,
                                             &plugins->options, err);
         if (!next->root) return false;
         plugins->shelf_count++;
@@ -490,19 +555,14 @@ static bool open_shelves(mpl_plugins *plugins, moonplan_error *err) {
     return true;
 }
 
-static bool open_grants(mpl_plugins *plugins, moonplan_error *err) {
-    const moonplan_text *grants = plugins->setup.grants;
-    if (grants[0].bytes) {
-        plugins->fs =
-            moonplan_root_open(grants[0].bytes, grants[0].length, 0, &plugins->options, err);
-        if (!plugins->fs) return false;
-    }
-    if (grants[1].bytes) {
-        plugins->fs_rw = moonplan_root_open(grants[1].bytes, grants[1].length, MOONPLAN_ROOT_WRITE,
-                                            &plugins->options, err);
-        if (!plugins->fs_rw) return false;
-    }
-    return true;
+static bool open_trust(mpl_plugins *plugins, moonplan_text folder, moonplan_error *err) {
+    const mpl_plugins_setup *setup = &plugins->setup;
+    if (!folder.bytes) return true;
+    plugins->setup.trust.bytes = mpl_arena_copy(&plugins->texts, folder.bytes, folder.length);
+    if (!plugins->setup.trust.bytes) return mpl_error_memory(err), false;
+    plugins->trust =
+        mpl_trust_open(setup->trust, setup->now, setup->now_data, &plugins->options, err);
+    return plugins->trust != NULL;
 }
 
 mpl_plugins *mpl_plugins_new(const mpl_plugins_setup *setup, moonplan_error *err) {
@@ -521,11 +581,20 @@ mpl_plugins *mpl_plugins_new(const mpl_plugins_setup *setup, moonplan_error *err
     plugins->setup = *setup;
     plugins->setup.options = &plugins->options;
     mpl_arena_open(&plugins->texts, &plugins->alloc);
-    bool fine = open_shelves(plugins, err) && open_grants(plugins, err);
-    /* What was borrowed for this call; that a power is granted is still asked. */
+    bool fine =
+        open_shelves(plugins, err) && mpl_grants_open(&plugins->grants, setup->grants,
+                                                      setup->grant_count, &plugins->options, err);
+    mpl_buffer_open(&plugins->runner, &plugins->alloc);
+    if (fine && setup->runner.bytes) {
+        plugins->setup.runner.bytes =
+            mpl_arena_copy(&plugins->texts, setup->runner.bytes, setup->runner.length);
+        fine = plugins->setup.runner.bytes != NULL;
+        if (!fine) mpl_error_memory(err);
+    }
+    fine = fine && open_trust(plugins, setup->trust, err);
+    /* What was borrowed for this call. */
     plugins->setup.folders = NULL;
-    for (unsigned i = 0; i < MPL_POWERS; i++)
-        if (plugins->setup.grants[i].bytes) plugins->setup.grants[i] = mpl_power_names[i];
+    plugins->setup.grants = NULL;
     if (fine) return plugins;
     mpl_plugins_free(plugins);
     return NULL;

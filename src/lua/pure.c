@@ -59,16 +59,22 @@ static int is_array(lua_State *L) {
 
 void mpl_lua_push_pure(lua_State *L) {
     static const luaL_Reg functions[] = {{"abi", NULL},
+                                         {"address", mpl_lua_address},
+                                         {"amount", mpl_lua_amount},
                                          {"array", array},
                                          {"blake2b", blake2b},
                                          {"is_array", is_array},
                                          {"keccak256", keccak256},
                                          {"null", NULL},
                                          {"sha256", sha256},
+                                         {"uint256", NULL},
+                                         {"units", mpl_lua_units},
                                          {NULL, NULL}};
     luaL_newlib(L, functions);
     mpl_lua_push_abi(L);
     lua_setfield(L, -2, "abi");
+    mpl_lua_push_uint256(L);
+    lua_setfield(L, -2, "uint256");
     lua_pushlightuserdata(L, NULL);
     lua_setfield(L, -2, "null");
 }

@@ -1,10 +1,7 @@
 #include <string.h>
 
-#include "job.h"
-
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
+#include "../core/text.h"
+#include "job_inside.h"
 
 /* -- Times -------------------------------------------------------------------*/
 
@@ -13,8 +10,7 @@ static void digits(char *out, int64_t number, size_t count) {
 }
 
 void mpl_time_write(char out[25], int64_t time) {
-    /* 0000-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z. */
-    const int64_t first = -62167219200000, last = 253402300799999;
+    const int64_t first = MPL_TIME_FIRST, last = MPL_TIME_LAST;
     const int64_t day_ms = 86400000;
     if (time < first) time = first;
     if (time > last) time = last;
@@ -42,10 +38,44 @@ void mpl_time_write(char out[25], int64_t time) {
     digits(out + 20, rest % 1000, 3);
 }
 
+static bool read_digits(int64_t *out, const char *at, size_t count) {
+    *out = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (at[i] < '0' || at[i] > '9') return false;
+        *out = *out * 10 + (at[i] - '0');
+    }
+    return true;
+}
+
+int64_t mpl_time_parse(moonplan_text text) {
+    int64_t year, month, day, hour, minute, second, part;
+    const char *at = text.bytes;
+    if (text.length != 24 || !read_digits(&year, at, 4) || !read_digits(&month, at + 5, 2) ||
+        !read_digits(&day, at + 8, 2) || !read_digits(&hour, at + 11, 2) ||
+        !read_digits(&minute, at + 14, 2) || !read_digits(&second, at + 17, 2) ||
+        !read_digits(&part, at + 20, 3) || month < 1 || month > 12 || hour > 23 || minute > 59 ||
+        second > 59)
+        return MOONPLAN_NO_TIME;
+    /* Days since 0000-03-01, as above. */
+    int64_t months = year * 12 + month - 3, years = months / 12, in_year = months % 12;
+    if (months < 0) {
+        years = -1;
+        in_year = months + 12;
+    }
+    int64_t days = years * 365 + (years >= 0 ? years / 4 - years / 100 + years / 400 : -1) +
+                   (153 * in_year + 2) / 5 + day - 1;
+    int64_t time = (((days - 719468) * 24 + hour) * 60 + minute) * 60 + second;
+    time = time * 1000 + part;
+    /* What is no date (the 31st of April) would be written as another one. */
+    char again[25];
+    mpl_time_write(again, time);
+    return memcmp(again, at, 24) == 0 ? time : MOONPLAN_NO_TIME;
+}
+
 /* -- Members -----------------------------------------------------------------*/
 
 static void name(mpl_builder *out, const char *member) {
-    mpl_build_name(out, text_of(member));
+    mpl_build_name(out, mpl_text_of(member));
 }
 
 static void write_text(mpl_builder *out, const char *member, moonplan_text text) {
@@ -64,7 +94,7 @@ static void write_time(mpl_builder *out, const char *member, int64_t time) {
     char text[25];
     if (time == MOONPLAN_NO_TIME) return;
     mpl_time_write(text, time);
-    write_text(out, member, text_of(text));
+    write_text(out, member, mpl_text_of(text));
 }
 
 static void value_or_null(mpl_builder *out, moonplan_value value) {
@@ -76,7 +106,7 @@ static void value_or_null(mpl_builder *out, moonplan_value value) {
 
 void mpl_failure_write(mpl_builder *out, const moonplan_failure *failure) {
     mpl_build_object(out);
-    write_text(out, "code", text_of(moonplan_code_name(failure->code)));
+    write_text(out, "code", mpl_text_of(moonplan_code_name(failure->code)));
     write_text(out, "message", failure->message);
     write_value(out, "detail", failure->detail);
     mpl_build_end(out);
@@ -91,10 +121,24 @@ void mpl_event_write(mpl_builder *out, const moonplan_event *event) {
     name(out, "data");
     mpl_build_object(out);
     write_text(out, "goal", event->goal);
+    write_text(out, "plan_digest", event->plan_digest);
+    write_text(out, "caller_digest", event->caller_digest);
+    if (event->approvals.document) write_value(out, "approvals", event->approvals);
     write_text(out, "step_id", event->step_id);
     write_text(out, "capability", event->capability);
+    write_text(out, "version", event->version);
     write_text(out, "risk", event->risk);
+    write_text(out, "input_digest", event->input_digest);
+    write_text(out, "result_digest", event->result_digest);
+    write_text(out, "approval", event->approval);
+    write_text(out, "outcome", event->outcome);
     write_text(out, "reason", event->reason);
+    write_text(out, "name", event->name);
+    write_text(out, "file", event->file);
+    write_text(out, "digest", event->digest);
+    write_text(out, "key", event->key);
+    write_text(out, "decision", event->decision);
+    write_text(out, "isolation", event->isolation);
     if (event->error.code != MOONPLAN_OK) {
         name(out, "error");
         mpl_failure_write(out, &event->error);
@@ -107,6 +151,69 @@ void mpl_event_write(mpl_builder *out, const moonplan_event *event) {
     mpl_build_end(out);
 }
 
+static moonplan_text text_at(moonplan_value object, const char *member) {
+    return moonplan_value_string(moonplan_value_member(object, member, strlen(member)));
+}
+
+static const char *const status_names[] = {[MOONPLAN_CREATED] = "created",
+                                           [MOONPLAN_EXECUTING] = "executing",
+                                           [MOONPLAN_PENDING] = "pending",
+                                           [MOONPLAN_RUNNING] = "running",
+                                           [MOONPLAN_COMPLETED] = "completed",
+                                           [MOONPLAN_FAILED] = "failed",
+                                           [MOONPLAN_CANCELLED] = "cancelled",
+                                           [MOONPLAN_OUTCOME_UNKNOWN] = "outcome_unknown",
+                                           [MOONPLAN_AWAITING_APPROVAL] = "awaiting_approval",
+                                           [MOONPLAN_INTERRUPTED] = "interrupted"};
+#define STATUSES (sizeof status_names / sizeof *status_names)
+
+const char *moonplan_status_name(moonplan_status status) {
+    size_t n = (size_t)status;
+    return n >= 1 && n < STATUSES ? status_names[n] : "unknown";
+}
+
+moonplan_status mpl_status_of(moonplan_text name) {
+    size_t n = STATUSES - 1;
+    while (n > 0 && !mpl_text_is(name, status_names[n])) n--;
+    return (moonplan_status)n;
+}
+
+moonplan_code mpl_code_of(moonplan_text name) {
+    unsigned n = 0;
+    while (n < MOONPLAN_CODE_COUNT && !mpl_text_is(name, moonplan_code_name((moonplan_code)n))) n++;
+    return (moonplan_code)n;
+}
+
+void mpl_event_read(moonplan_event *out, moonplan_value event) {
+    moonplan_value data = moonplan_value_member(event, "data", 4);
+    moonplan_value error = moonplan_value_member(data, "error", 5);
+    int64_t count = 0;
+    moonplan_value_integer(moonplan_value_member(data, "step_count", 10), &count);
+    *out = (moonplan_event){.id = text_at(event, "id"),
+                            .job_id = text_at(event, "job_id"),
+                            .type = text_at(event, "type"),
+                            .time = mpl_time_parse(text_at(event, "time")),
+                            .goal = text_at(data, "goal"),
+                            .step_id = text_at(data, "step_id"),
+                            .capability = text_at(data, "capability"),
+                            .risk = text_at(data, "risk"),
+                            .reason = text_at(data, "reason"),
+                            .step_count = count > 0 ? (size_t)count : 0,
+                            .version = text_at(data, "version"),
+                            .outcome = text_at(data, "outcome"),
+                            .plan_digest = text_at(data, "plan_digest"),
+                            .caller_digest = text_at(data, "caller_digest"),
+                            .approvals = moonplan_value_member(data, "approvals", 9),
+                            .input_digest = text_at(data, "input_digest"),
+                            .result_digest = text_at(data, "result_digest"),
+                            .approval = text_at(data, "approval"),
+                            .digest = text_at(data, "digest"),
+                            .error = {.detail = moonplan_value_member(error, "detail", 6)}};
+    if (moonplan_value_type(error) != MOONPLAN_OBJECT) return;
+    out->error.code = mpl_code_of(text_at(error, "code"));
+    out->error.message = text_at(error, "message");
+}
+
 static void write_step(mpl_builder *out, const moonplan_step *step) {
     mpl_build_object(out);
     write_text(out, "id", step->id);
@@ -115,7 +222,7 @@ static void write_step(mpl_builder *out, const moonplan_step *step) {
     write_value(out, "input", step->input);
     write_text(out, "reason", step->reason);
     write_text(out, "idempotency_key", step->idempotency_key);
-    write_text(out, "status", text_of(moonplan_status_name(step->status)));
+    write_text(out, "status", mpl_text_of(moonplan_status_name(step->status)));
     if (step->status == MOONPLAN_COMPLETED) {
         name(out, "result");
         value_or_null(out, step->result);
@@ -145,19 +252,20 @@ void mpl_job_write_result(mpl_builder *out, const mpl_job *job) {
 void mpl_job_write(mpl_builder *out, const mpl_job *job) {
     const moonplan_step_plan *plan = job->plan;
     mpl_build_object(out);
-    write_text(out, "id", text_of(job->id));
-    write_text(out, "status", text_of(moonplan_status_name(job->status)));
+    write_text(out, "id", mpl_text_of(job->id));
+    write_text(out, "status", mpl_text_of(moonplan_status_name(job->status)));
     write_text(out, "goal", plan->goal);
     if (job->status == MOONPLAN_COMPLETED) {
         name(out, "result");
         mpl_job_write_result(out, job);
     }
-    if (job->status == MOONPLAN_FAILED) {
+    if (job->failure.code != MOONPLAN_OK) {
         moonplan_failure failure = mpl_job_failure(job, false);
         name(out, "error");
         mpl_failure_write(out, &failure);
     }
     write_text(out, "idempotency_key", mpl_step_text(plan, plan->key));
+    if (job->evidence) write_text(out, "digest", mpl_text_of(job->evidence->plan));
     write_time(out, "created", job->created);
     write_time(out, "started", job->started);
     write_time(out, "completed", job->completed);
@@ -184,14 +292,20 @@ void mpl_job_write(mpl_builder *out, const mpl_job *job) {
     mpl_build_end(out);
 }
 
-void mpl_job_write_line(mpl_builder *out, const mpl_job *job) {
+void mpl_job_line(mpl_builder *out, moonplan_text id, moonplan_status status, moonplan_text goal,
+                  int64_t created, int64_t completed) {
     mpl_build_object(out);
-    write_text(out, "id", text_of(job->id));
-    write_text(out, "status", text_of(moonplan_status_name(job->status)));
-    write_text(out, "goal", job->plan->goal);
-    write_time(out, "created", job->created);
-    write_time(out, "completed", job->completed);
+    write_text(out, "id", id);
+    write_text(out, "status", mpl_text_of(moonplan_status_name(status)));
+    write_text(out, "goal", goal);
+    write_time(out, "created", created);
+    write_time(out, "completed", completed);
     mpl_build_end(out);
+}
+
+void mpl_job_write_line(mpl_builder *out, const mpl_job *job) {
+    mpl_job_line(out, mpl_text_of(job->id), job->status, job->plan->goal, job->created,
+                 job->completed);
 }
 
 void mpl_build_open_around(mpl_builder *out, const moonplan_options *options) {

@@ -3,11 +3,16 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "../core/listing.h"
 #include "../core/text.h"
-#include "listing.h"
 #include "reference.h"
 
 #define ABSENT UINT32_MAX
+
+/* The smallest table. No more than half of it is taken, so that the longest walk through it is
+ * short, whatever the ids: it needs no key, and a system call is saved that would cost as much as a
+ * step's admission. */
+#define TABLE_LEAST 16
 
 typedef struct check {
     moonplan_step_plan *plan;
@@ -95,13 +100,16 @@ static bool capture_steps(check *c) {
     size_t count = moonplan_value_count(c->steps);
     plan->step_capacity = count;
     plan->steps = mpl_allocate(&plan->alloc, count * sizeof *plan->steps);
-    plan->table_size = 16;
+    plan->table_size = TABLE_LEAST;
     while (plan->table_size < 2 * count) plan->table_size *= 2;
     plan->table = table_new(plan);
-    if (!plan->steps || !plan->table || sodium_init() < 0) return false;
+    if (!plan->steps || !plan->table) return false;
     /* Drawn at random, so that nobody can choose ids that collide; it decides how long a look-up
      * takes, never what it finds. */
-    randombytes_buf(plan->hash_key, sizeof plan->hash_key);
+    if (plan->table_size > TABLE_LEAST) {
+        if (sodium_init() < 0) return false;
+        randombytes_buf(plan->hash_key, sizeof plan->hash_key);
+    }
     moonplan_walk walk = moonplan_value_walk(c->steps);
     for (; moonplan_walk_next(&walk); plan->count++) {
         mpl_step *step = &plan->steps[plan->count];
@@ -276,7 +284,8 @@ static const mpl_capability *find_capability(check *c, const mpl_step *step, siz
               &name, (uint64_t)before - 1);
         return NULL;
     }
-    moonplan_error why = {.code = MOONPLAN_OK};
+    moonplan_error why;
+    why.code = MOONPLAN_OK;
     const mpl_catalogue *catalogue = &c->admission->catalogue;
     const mpl_capability *found = catalogue->find(catalogue->data, name, &why);
     /* What is found is the engine's; `why` is only written to. */
@@ -289,7 +298,7 @@ static const mpl_capability *find_capability(check *c, const mpl_step *step, siz
 }
 
 static void check_powers(check *c, const mpl_step *step, const mpl_capability *capability) {
-    if (capability->missing_count == 0) return;
+    if (capability->missing_count == 0 || c->admission->powers_later) return;
     mpl_listing list = {.length = 0};
     for (size_t i = 0; i < capability->missing_count; i++)
         mpl_listing_name(&list, capability->missing[i]);

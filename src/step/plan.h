@@ -11,7 +11,8 @@ typedef struct mpl_capability {
     const mpl_schema *input, *output; /* NULL: anything goes */
     const moonplan_text *missing;     /* powers that were not granted */
     size_t missing_count;
-    bool lua_values; /* mpl_unfit_next has a say */
+    bool lua_values;      /* mpl_unfit_next has a say */
+    moonplan_text digest; /* 64 hexadecimal digits, for the record */
 } mpl_capability;
 
 /* Where capabilities are found. `find` gives NULL with err->code MOONPLAN_OK when there is none,
@@ -39,6 +40,7 @@ typedef struct mpl_admission {
     size_t version_count;
     const mpl_capture_fault *faults; /* those of MPL_CAPTURE_PLAN first */
     size_t fault_count;
+    bool powers_later; /* the plan is not run now: what is not granted is no fault */
 } mpl_admission;
 
 /* UINT32_MAX: absent. Nodes of the plan's document. */

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
+#include "../core/listing.h"
 #include "../core/literal.h"
 #include "../core/sort.h"
 #include "../core/text.h"
-#include "listing.h"
 #include "reference.h"
 
 typedef enum field_type { STRING, NUMBER, BOOLEAN, OBJECT, ARRAY, UNKNOWN } field_type;

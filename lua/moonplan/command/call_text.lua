@@ -93,15 +93,19 @@ function call_text.inner(call)
   return table.concat(words, ", ")
 end
 
+local function add_notes(lines, indent, call)
+  for _, note in ipairs(call.notes or {}) do
+    lines[#lines + 1] = ("%snot canonical: %s"):format(indent, note.message)
+  end
+end
+
 --- What stands below the head of a call: arguments, notes, bytes not decoded, inner calls.
 ---@param lines string[]
 ---@param indent string
 ---@param call table
 function call_text.add(lines, indent, call)
   add_items(lines, indent, declarations.arguments(call))
-  for _, note in ipairs(call.notes or {}) do
-    lines[#lines + 1] = ("%snot canonical: %s"):format(indent, note.message)
-  end
+  add_notes(lines, indent, call)
   if call.data then lines[#lines + 1] = indent .. call_text.bytes(call.data) end
   for _, inner in ipairs(call.calls or {}) do
     lines[#lines + 1] = indent .. call_text.inner(inner)
@@ -131,6 +135,7 @@ call_text.GUESS = "A guess: four bytes of a hash are all that speaks for the nam
 function call_text.revert(revert)
   local lines = { revert.text }
   add_items(lines, "  ", declarations.arguments(revert))
+  add_notes(lines, "  ", revert)
   if revert.data ~= "0x" then lines[#lines + 1] = "  " .. call_text.bytes(revert.data) end
   return lines
 end

@@ -1,6 +1,8 @@
 --- The engine that step plans are judged and run with: its options on the command line, and what
 --- they make.
+local approvals = require "moonplan.command.approvals"
 local console = require "moonplan.console"
+local grants = require "moonplan.command.grants"
 local input = require "moonplan.command.input"
 local moonplan = require "moonplan"
 local options = require "moonplan.command.options"
@@ -9,55 +11,58 @@ local text = require "moonplan.command.text"
 
 local engine = {}
 
--- POWER=WHERE, or POWER alone for one that has no place.
-local PLACED = { fs = true, ["fs:rw"] = true }
-local POWERS = "fs=DIR, fs:rw=DIR, clock"
-
-local function grant(word)
-  local power, where = word:match("^([^=]*)=?(.*)$")
-  if PLACED[power] then
-    if where == "" then
-      return nil, ("'%s' does not say which folder: %s=DIR"):format(word, power)
-    end
-    return { power = power, where = where }
-  end
-  if word == "clock" then return { power = word, where = true } end
-  return nil, ("'%s' grants nothing; there are: %s"):format(word, POWERS)
+local function add_grant(arguments, target, given)
+  arguments[target] = arguments[target] or {}
+  grants.add(arguments[target], given)
 end
 
-local function add_grant(arguments, target, given)
-  local grants = arguments[target] or {}
-  if grants[given.power] then
-    error({ usage = ("%s is granted twice"):format(given.power) }, 0)
-  end
-  grants[given.power] = given.where
-  arguments[target] = grants
+--- Where plugins run.
+function engine.describe_isolation(parser)
+  parser:option("--isolation"):choices({ "state", "process" })
+    :description("Run plugins in this process (state), or each one in a confined process of its "
+      .. "own. Without this option, those that are trusted are not confined, and all others are.")
 end
 
 --- Which capabilities there are, and what they may touch.
 function engine.describe(parser)
   parser:option("--plugins"):argname("DIR"):count("*")
-    :description("Take capabilities from the plugins in this folder, beside those that come along.")
+    :description("Use the plugins in this folder as well: their capabilities, builders, executors "
+      .. "and authorizers.")
   parser:flag("--no-shipped")
-    :description("Without the capabilities that come along.")
+    :description("Without the plugins that come along.")
+  parser:option("--trust"):argname("DIR"):convert(options.path "--trust")
+    :description("The folder of the keys to trust, NAME.pub: what they have signed is verified, "
+      .. "and runs as trust.json in it says.")
   parser:flag("--strict")
     :description("Load every plugin at once, and stop when one of them is broken.")
-  parser:option("--grant"):argname("POWER"):count("*"):convert(grant)
+  parser:option("--grant"):argname("POWER"):count("*"):convert(grants.read)
     :action(add_grant)
-    :description("Grant plugins a power: " .. POWERS .. ".")
+    :description("Grant plugins a power: " .. grants.FORMS .. ".")
+  engine.describe_isolation(parser)
 end
 
---- What only a run asks for.
-function engine.describe_run(parser)
+--- What may run.
+function engine.describe_policy(parser)
   local allow = parser:option("--allow"):argname("RISK"):count("*")
     :choices({ "read", "write", "destructive" })
     :description("Let capabilities of this risk run: write, destructive. What reads always may.")
-  local authorizer = parser:option("--authorizer"):argname("FILE.lua")
+  local authorizer = parser:option("--authorizer"):argname("FILE.lua|NAME")
     :description("Ask the function that this file returns about every step instead. It has no time "
-      .. "limit: --limit call_ms is for capabilities.")
+      .. "limit: --limit call_ms is for plugins. Or, by its name, a plugin's authorizer.")
   parser:mutex(allow, authorizer)
+end
+
+--- Who asks.
+function engine.describe_caller(parser)
   parser:option("--caller"):argname("FILE.json")
     :description("Who asks: a JSON object that the authorizer and the capabilities are shown.")
+end
+
+--- Where jobs are kept.
+function engine.describe_store(parser)
+  parser:option("--store"):argname("FILE"):convert(options.path "--store")
+    :description("Keep the job in this file (SQLite), step by step, so that it survives a crash: "
+      .. "see moonplan jobs. Without it jobs are in memory.")
 end
 
 -- Which option's folder cannot be had: each one is asked for by itself, as the engine's error does
@@ -74,7 +79,11 @@ local function blame_folder(arguments, faults)
     local told = blamed("--plugins", { plugins = { folder } })
     if told then return told end
   end
-  for power in pairs(PLACED) do
+  if arguments.trust then
+    local told = blamed("--trust", { trust = arguments.trust })
+    if told then return told end
+  end
+  for _, power in ipairs(grants.FOLDERS) do
     local folder = (arguments.grant or {})[power]
     local told = folder and blamed("--grant " .. power, { grants = { [power] = folder } })
     if told then return told end
@@ -82,25 +91,67 @@ local function blame_folder(arguments, faults)
   return faults
 end
 
+-- A file's name has its ending, or a folder; a plugin's authorizer has neither.
+local function is_file(name) return name:find("%.lua$") or name:find("/", 1, true) end
+
+-- The list, unless there is nothing in it.
+local function some(list) return list and #list > 0 and list or nil end
+
+-- A trust store that cannot be written to forgets: that is said, once.
+local function watched(made, arguments)
+  if not arguments.trust then return made end
+  local stop
+  stop = made:on("plugin.loaded", function(event)
+    if not event.data.reason then return end
+    stop()
+    console.warn(("%s: note: the versions seen are not written down: %s\n"):format(
+      text.visible(arguments.trust), text.bounded(event.data.reason, 400)))
+  end)
+  return made
+end
+
 --- The engine that the arguments describe, or the faults that there are instead.
 ---@return table? engine
 ---@return table[]? faults
 function engine.make(arguments)
   local authorizer, faults
-  if arguments.authorizer then
+  if arguments.authorizer and is_file(arguments.authorizer) then
     authorizer, faults = policy.load(arguments.authorizer)
     if not authorizer then return nil, faults end
+  else
+    authorizer = arguments.authorizer
   end
+  local approvers
+  approvers, faults = approvals.approvers(arguments)
+  if not approvers then return nil, faults end
   local made, err = moonplan.engine {
     plugins = arguments.plugins,
     shipped = not arguments.no_shipped,
     strict = arguments.strict or false,
     grants = arguments.grant or {},
+    isolation = arguments.isolation,
     limits = arguments.limit and options.limits(arguments) or nil,
     allow = arguments.allow,
     authorizer = authorizer,
+    trust = arguments.trust,
+    store = arguments.store,
+    store_mode = arguments.store_mode,
+    approvals = some(arguments.require_approval),
+    approvers = some(approvers),
   }
-  if made then return made end
+  if made then return watched(made, arguments) end
+  if err.code:find("^store%.") then
+    for _, fault in ipairs(err.errors) do fault.file = arguments.store end
+    return nil, err.errors
+  end
+  if err.message:find('^the grant of "') then
+    for _, fault in ipairs(err.errors) do fault.file = "--grant" end
+    return nil, err.errors
+  end
+  if err.code == "plugin.trust" then
+    for _, fault in ipairs(err.errors) do fault.file = arguments.trust end
+    return nil, err.errors
+  end
   if err.code == "file.unavailable" or err.code == "file.path" then
     return nil, blame_folder(arguments, err.errors)
   end
@@ -110,11 +161,30 @@ end
 -- Names in a note; a person who looks for more has `moonplan plugins list`.
 local MOST_NAMES = 12
 
---- Where a plan names a capability that is unknown: which ones there are.
+-- The grants that faults ask for, each once.
+local function missing_grants(faults)
+  local list, seen = {}, {}
+  for _, fault in ipairs(faults) do
+    local needs = fault.code == "plan.power_missing" and fault.message:match(": ([^\"]*)$") or ""
+    for need in needs:gmatch("[^, ]+") do
+      if not seen[need] then list[#list + 1] = grants.option(need) end
+      seen[need] = true
+    end
+  end
+  return list
+end
+
+--- Where a plan names a capability that is unknown: which ones there are; where one needs what was
+--- not granted: what grants it.
 ---@param name string the plan's
 ---@param made table the engine
 ---@param faults table[]
 function engine.note(name, made, faults)
+  local wanted = missing_grants(faults)
+  if #wanted > 0 then
+    console.warn(("%s: note: what is missing is granted with %s\n"):format(text.visible(name),
+      table.concat(wanted, " ")))
+  end
   local unknown = false
   for _, fault in ipairs(faults) do unknown = unknown or fault.code == "plan.unknown_capability" end
   if not unknown then return end

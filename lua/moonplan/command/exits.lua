@@ -4,13 +4,16 @@ local exits = {
   failed = 1, -- wrong usage, input or output, internal
   invalid = 2, -- the input
   job_failed = 3,
+  waiting = 4, -- stopped: an outcome is unknown, or an approval is missing
   findings = 5, -- of a review, at or above --fail-on
 }
 
 -- Faults that say nothing about the input.
 local OURS = {
-  io = true, memory = true, option = true, ["file.unavailable"] = true, ["store.failed"] = true,
-  ["file.path"] = true,
+  io = true, memory = true, option = true, ["file.unavailable"] = true, ["file.path"] = true,
+  ["store.failed"] = true, ["store.open"] = true, ["store.version"] = true, ["store.full"] = true,
+  ["store.locked"] = true, ["store.corrupt"] = true,
+  ["send.executor"] = true, ["key.password"] = true,
 }
 
 ---@param code string a fault's

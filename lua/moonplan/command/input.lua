@@ -21,11 +21,11 @@ local function io_fault(why)
   return { code = "io", message = "cannot be read: " .. why }
 end
 
-local function limit_fault(limit, name)
-  return {
-    code = "limit", at = "",
-    message = ("more than %d bytes (limit %s)"):format(limit, name or "document_bytes"),
-  }
+-- `size`: how many there are, in digits, where that is known.
+local function limit_fault(limit, name, size)
+  local message = ("more than %d bytes (limit %s)"):format(limit, name or "document_bytes")
+  if size and size ~= "" then message = message .. ": there are " .. size end
+  return { code = "limit", at = "", message = message }
 end
 
 ---@param name string
@@ -38,14 +38,16 @@ function input.read(name, limit, limit_name)
   if fault then return nil, fault end
   local text, kind, why = console.read(path, limit)
   if text then return text end
-  return nil, kind == "limit" and limit_fault(limit, limit_name) or io_fault(why)
+  return nil, kind == "limit" and limit_fault(limit, limit_name, why) or io_fault(why)
 end
 
---- An iterator over the lines of a file that hold anything: number, text; or number, nil, fault.
---- After an "io" fault there are no more.
+--- An iterator over the lines of a file that hold anything: number, text; or number, nil, fault; or
+--- number, nil, nil, the digests of the plans on the lines up to that number. After an "io" fault
+--- there are no more.
 ---@param name string
 ---@param limit integer bytes of one line
-function input.lines(name, limit)
+---@param plans table? options for plans whose digests are all that is wanted of them
+function input.lines(name, limit, plans)
   local path, fault = path_of(name)
   local reader, why
   if not fault then
@@ -56,6 +58,13 @@ function input.lines(name, limit)
   return function()
     if ended then return nil end
     if not fault then
+      if plans then
+        local digests, count = reader:digests(limit, plans)
+        if digests then
+          number = number + count
+          return number, nil, nil, digests
+        end
+      end
       local line
       repeat
         number = number + 1

@@ -108,12 +108,19 @@ local escapes = setmetatable({}, {
   end,
 })
 
---- JSON text that is there already, on a line of its own. What it says may have come from anywhere,
---- and a terminal may be what reads it, so hidden characters are escaped: the value is the same.
+--- JSON text that is there already. What it says may have come from anywhere, and a terminal may be
+--- what reads it, so hidden characters are escaped: the value is the same.
+---@param json string
+---@return string
+function report.escaped(json)
+  if not json:find("[\x7f-\xff]") then return json end
+  return (json:gsub("[\x7f\xc2-\xf4][\x80-\xbf]*", escapes))
+end
+
+--- JSON text that is there already, on a line of its own.
 ---@param json string
 function report.json_text(json)
-  if json:find("[\x7f-\xff]") then json = json:gsub("[\x7f\xc2-\xf4][\x80-\xbf]*", escapes) end
-  console.write(json)
+  console.write(report.escaped(json))
   console.write("\n")
 end
 

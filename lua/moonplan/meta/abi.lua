@@ -29,6 +29,15 @@ function abi.parse(text, options) end
 ---@nodiscard
 function abi.call(signature, ...) end
 
+--- The functions and errors that a text describes, as the entries of a JSON ABI: what
+--- `revert_decode.abi` of a call plan takes.
+---@param text string as moonplan.abi.parse takes it; types alone are no entry
+---@param options? moonplan.Options
+---@return {type: "function"|"error", name: string, inputs: table[], outputs: table[]?}[]? entries
+---@return moonplan.Error? err
+---@nodiscard
+function abi.json(text, options) end
+
 --- The selector of a function or error: "0x" and 8 digits.
 ---@param signature string
 ---@param options? moonplan.Options
@@ -136,6 +145,8 @@ function Abi:decode(name, data, options) end
 ---@field origin? string whose it is, for people: the name of a file or plugin
 ---@field address? string the one contract that it describes; otherwise its selectors are a guess
 ---@field chain_id? string the chain of that contract, in decimal; absent: any
+---@field untrusted? boolean its word adds to a review and takes nothing away: what only such
+--- sources describe is shown by them and stays unknown
 
 --- A call plan explained. What is in a field that is not there, the plan does not have.
 ---@class moonplan.Review

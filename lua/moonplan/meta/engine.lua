@@ -12,16 +12,33 @@
 --- is skipped, and `engine:list` names it.
 ---@field strict? boolean
 ---
---- What plugins may reach of the world. `fs` and `fs:rw` are folders (read; read and write).
----@field grants? {fs: string?, ["fs:rw"]: string?, clock: boolean?}
+--- What plugins may reach of the world.
+---@field grants? table<moonplan.Need, string|string[]|boolean|{value: string}> fs, fs:rw: a folder;
+--- http: a host or a list of them ("api.example.com", "http://127.0.0.1:8080"); rpc:NAME: a URL;
+--- secret:NAME: a file, or { value = "..." }, 8 to 4096 bytes; clock, kv, random: true
+---
+--- Where plugins run. "state": each in a Lua state of its own, in this process; for code that may
+--- have bugs. "process": each in a process of its own that has nothing but its memory and a socket,
+--- and is killed when it takes too long; for code that may be hostile. Default: those that are
+--- trusted, which is to say shipped, pinned or signed by a key that earns it, in "state", all
+--- others in "process". What cannot be confined is not run: `plugin.isolation`.
+---@field isolation? "state"|"process"
+---
+--- A folder of the keys to trust, NAME.pub, and of trust.json, which says what they may sign, which
+--- isolation they earn, and which digests are trusted without a signature. A folder of plugins with
+--- a plugins.manifest is used as its signer says, or not at all. Without this nobody is trusted.
+--- Error: `plugin.trust`.
+---@field trust? string
+---@field runner? string the program moonplan-runner; default: where it was built or installed
 ---
 --- Decides about each step, given the exact input. Without one, what reads is allowed, and the
 --- risks in `allow`; everything else is denied.
----@field authorizer? fun(request: moonplan.Request): moonplan.Decision?, any
+---@field authorizer? moonplan.Decider
 ---@field allow? ("read"|"write"|"destructive")[] risks that the default authorizer lets pass
 ---
---- Limits by name, as in `moonplan.limits`. `call_ms` counts when it is set here: it doubles what a
---- plugin's code costs.
+--- Limits by name, as in `moonplan.limits`. For plugins in "state", `call_ms` counts when it is set
+--- here, in processor time, and doubles what their code costs; in "process" it always counts, in
+--- time that passes, but for what the host waits on behalf of the plugin.
 ---@field limits? table<string, integer>
 ---
 --- "shared" (default): the insides of a Lua plan's inputs are read again when their step begins,
@@ -40,7 +57,27 @@
 --- Ids of jobs and events, 1 to 39 visible ASCII characters; default: UUIDv7 (RFC 9562). With the
 --- id of a job that is under way or kept, a job is refused: store.failed.
 ---@field id? fun(): string
----@field keep_jobs? integer ended jobs that `engine:job` finds, 0 to 1000000; default 64
+---@field keep_jobs? integer ended jobs that memory keeps, 0 to 1000000; default 64
+---
+--- The file that jobs are kept in, a SQLite database; default: memory. A step is written down as
+--- begun before its capability is called, and its result before anybody is told. Errors: `store.*`.
+---@field store? string
+---
+--- "create" (default): the file is made where there is none. "existing": it has to be there.
+--- "read": nothing is written either.
+---@field store_mode? "create"|"existing"|"read"
+---
+--- Steps of these risks run only with an approval, and are then put to the authorizer like any
+--- other. Without one the job waits, `awaiting_approval`.
+---@field approvals? ("read"|"write"|"destructive")[]
+---@field approvers? (moonplan.PublicKey|string)[] whose approvals count; strings as in NAME.pub
+---
+--- Whether a resumed job begins a step again that only reads, and was begun when the job was
+--- interrupted; default true. Of others the outcome is unknown then.
+---@field retry_reads? boolean
+
+--- A function of the host's, or the name of an authorizer that a plugin brings.
+---@alias moonplan.Decider string|fun(request: moonplan.Request): moonplan.Decision?, any
 
 --- What the authorizer is asked. Its own copy: changes change nothing.
 ---@class moonplan.Request
@@ -58,6 +95,11 @@
 ---
 --- Who asks. Kept as it is, handed to the authorizer and to capabilities.
 ---@field caller? {subject: string?, tenant: string?, scopes: string[]?, metadata: table?}
+---
+--- The plan's idempotencyKey counts: a job that was made of the same plan for the same caller with
+--- this key is the answer, whatever became of it. With another plan or caller: store.conflict.
+---@field deduplicate? boolean
+---@field approvals? string[] JSON texts; what is wrong with one refuses the run: `approval.*`
 
 --- Capabilities, a policy, and the jobs that ran. It is used by one Lua state and its coroutines.
 --- May be declared `<close>`. No function of the host's that it calls can yield.
@@ -77,6 +119,17 @@ local Engine = {}
 ---@return moonplan.Error? err
 function Engine:run(plan, options) end
 
+--- Run several plans. Each is a job of its own, as if it were run alone; in a store on disk they
+--- share their commits, which is what a step waits for: up to 64 jobs are under way, and their
+--- steps run one after another. Nothing is promised about the order of two jobs. What goes wrong
+--- with one concerns that one alone; when the machine stops, up to 64 jobs may have a step whose
+--- outcome is unknown. Plans that are tables are captured whole before the first job begins.
+---@param plans (string|table)[]
+---@param options? moonplan.RunOptions for all of them
+---@return (moonplan.Job|false)[]? jobs at the positions of their plans; false where there is none
+---@return table<integer, moonplan.Error> errors why, by position; or, without jobs, the error
+function Engine:run_many(plans, options) end
+
 --- Admission alone: what a run would do. Nothing is called.
 ---@param plan string|table
 ---@param options? moonplan.RunOptions
@@ -84,6 +137,16 @@ function Engine:run(plan, options) end
 ---@return moonplan.Error? err
 ---@nodiscard
 function Engine:admit(plan, options) end
+
+--- Have a builder make a plan. What it makes is checked like any other plan: there is no plan that
+--- `moonplan.call_plan`, or `engine:admit` with all that it needs granted, would refuse.
+---@param name string the builder's
+---@param params? string|table JSON text of an object, or a table
+---@return string? plan JSON text on one line; equal parameters give equal bytes
+---@return string|moonplan.Error digest of a call plan its own, "0x" and 64 digits; of a step plan
+--- that of its admission, 64 digits. Or err: `build.*`, all that is wrong in `err.errors`
+---@nodiscard
+function Engine:build(name, params) end
 
 --- Run a plan one question at a time, for a host with a loop of its own:
 --- `for want in assert(engine:drive(plan)) do ... end`. A question that is passed over is answered
@@ -94,6 +157,21 @@ function Engine:admit(plan, options) end
 ---@return moonplan.Error? err
 ---@nodiscard
 function Engine:drive(plan, options) end
+
+--- Hand a call plan to an executor: it is prepared, tried, agreed to, and sent. It comes back when
+--- the last receipt is there, a step has failed, or an outcome is unknown. Steps that are sent one
+--- by one go out in order, each once the one before it has succeeded; the first failure ends it.
+---
+--- nil comes back when nothing was asked for: a text that is no plan, an executor that is not there
+--- or lacks a power (send.executor), a required capability that it does not implement
+--- (call.capability_unknown), another digest (send.digest). Everything else is an outcome. What
+--- `confirm` or `record` raises is raised here, and nothing more is sent then. Lua's libraries
+--- string, table and math have to be there.
+---@param plan moonplan.CallPlan|string
+---@param options? moonplan.SendOptions
+---@return moonplan.SendOutcome? outcome
+---@return moonplan.Error? err
+function Engine:send(plan, options) end
 
 --- Register the host's own function as a capability, or a list of them, all or nothing. It runs in
 --- this Lua state and is granted nothing. Fields of `input` and `output` of unknown types are
@@ -118,12 +196,23 @@ function Engine:unregister(name) end
 ---@return fun() unsubscribe
 function Engine:on(type, listener) end
 
---- Every capability there is, plugins included; and what of the plugins cannot be used.
+--- What plugins describe of contracts (their field `abi`), for plan:review,
+--- moonplan.abi.decode_call
+--- and engine:send: `plan:review { abis = engine:abis() }`. All of it is marked `untrusted`.
+---@return moonplan.AbiSource[]? abis
+---@return moonplan.Problem[]|moonplan.Error problems what of the plugins cannot be used
+---@nodiscard
+function Engine:abis() end
+
+--- Every capability there is, plugins included, or all of another kind that plugins bring; and
+--- what of the plugins cannot be used.
+---@param kind? "capability"|"builder"|"executor"|"authorizer" default capability
 ---@return moonplan.Description[]? capabilities
 ---@return moonplan.Problem[]|moonplan.Error problems
 ---@nodiscard
 function Engine:list() end
 
+--- Of a capability, or of whatever else plugins bring.
 ---@param name string
 ---@param version? string exactly; nil is any
 ---@return moonplan.Description? description
@@ -138,7 +227,7 @@ function Engine:describe(name, version) end
 ---@nodiscard
 function Engine:files(name) end
 
---- Run the examples of a plugin's capability, with doubles in the place of the powers: nothing
+--- Run the examples of what a plugin brings, with doubles in the place of the powers: nothing
 --- outside is touched, and nothing has to be granted.
 ---@param name string
 ---@return {ok: boolean, message: string?}[]? outcomes one an example
@@ -155,20 +244,137 @@ function Engine:test(name) end
 ---@return moonplan.Error? err
 function Engine:reload() end
 
---- The jobs in memory: those that have ended in that order, then those under way.
+--- Sign each folder of plugins: load all that is in it, write plugins.manifest, which names its
+--- files with their sizes and digests and its plugins with their versions, and
+--- plugins.manifest.minisig. Older ones are replaced.
+---@param key moonplan.SecretKey
+---@return integer? folders
+---@return moonplan.Error? err plugin.signature, or what is wrong with a plugin
+function Engine:sign_plugins(key) end
+
+--- Whether each folder of plugins is what a key of the trust store has signed, file by file.
+--- Nothing is loaded. Raises on an engine without `trust`.
+---@return moonplan.Verified[]? folders
+---@return moonplan.Error? err plugin.signature
+---@nodiscard
+function Engine:verify_plugins() end
+
+--- The jobs of the store: in memory, those that have ended in that order, then those that wait,
+--- then those under way; in a file, as they came.
+---@param filter? moonplan.JobFilter
 ---@return {id: string, status: string, goal: string, created: string, completed: string?}[]? jobs
 ---@return moonplan.Error? err
 ---@nodiscard
-function Engine:jobs() end
+function Engine:jobs(filter) end
 
+--- Nil without an error when there is none.
 ---@param id string
 ---@return moonplan.Job?
+---@return moonplan.Error? err
 ---@nodiscard
 function Engine:job(id) end
+
+--- Go on with a job that waits or was interrupted. Its plan is admitted again, completed steps keep
+--- their results, and the caller is the job's own. What takes an approval does so by the engine's
+--- policy and by the one that the job was made with; one that somebody has told to end does.
+--- Errors: job.not_found, job.state (it has ended),
+--- store.locked (somebody runs it), job.capability_gone, approval.*, or what admission says.
+---@param id string
+---@param options? {approvals: string[]?}
+---@return moonplan.Job? job
+---@return moonplan.Error? err and the job is as it was
+function Engine:resume(id, options) end
+
+--- Say how a step ended whose outcome is unknown. Nothing is called; the job can be resumed then. A
+--- result has to be what its capability declares, where that version of it is registered here.
+---@param id string
+---@param step_id string
+---@param outcome moonplan.Outcome
+---@return true? done
+---@return moonplan.Error? err as of resuming; job.output_type
+function Engine:resolve(id, step_id, outcome) end
+
+--- The job ends before its next step, whoever runs it or goes on with it. One that nobody runs has
+--- ended at once.
+---@param id string
+---@return true? done
+---@return moonplan.Error? err job.not_found, job.state
+function Engine:cancel(id) end
+
+--- An approval, not signed yet: of the whole plan, of one of its steps (which has no references),
+--- or of the step that a job waits with.
+---@param what moonplan.ApprovalRequest
+---@return string? json for `moonplan.sign_approval`
+---@return moonplan.Error? err
+---@nodiscard
+function Engine:approval(what) end
+
+--- The audit trail of a store in a file, or a job's part of it: JSON texts of objects with before,
+--- before_in_job, digest, event, position and sequence. The digest is BLAKE2b-256 over the text
+--- without the member digest.
+---@param id? string
+---@return string[]? records
+---@return moonplan.Error? err
+---@nodiscard
+function Engine:records(id) end
+
+--- Compare a store in a file with its audit trail.
+---@param options? {key: moonplan.PublicKey?} whose signature the head has to have
+---@return moonplan.Audit? audit
+---@return moonplan.Error? err what cannot be read at all
+---@nodiscard
+function Engine:verify(options) end
+
+--- Sign the end of the audit trail as it is now. The signature is kept in the store.
+---@param key moonplan.SecretKey
+---@return true? done
+---@return moonplan.Error? err
+function Engine:sign_head(key) end
 
 --- Let go of everything; raises inside one of the engine's own callbacks. A driven job that is
 --- called again fails with job.capability_gone at its next step; one that is not stays "executing".
 function Engine:close() end
+
+--- Which jobs: all that is given has to hold.
+---@class moonplan.JobFilter
+---@field status? moonplan.JobStatus
+---@field capability? string of one of the steps
+---@field goal? string a part of it; letters of ASCII in either case
+---@field since? string created then or later: RFC 3339 in UTC, or its beginning
+---@field most? integer the latest ones
+
+---@alias moonplan.JobStatus
+---| "created"
+---| "executing"
+---| "completed"
+---| "failed"
+---| "cancelled"
+---| "outcome_unknown" # waits: a step was begun, and nobody knows how it ended
+---| "awaiting_approval" # waits: the next step may not run without one
+---| "interrupted" # in a file: whoever ran it is gone; it can be resumed
+
+---@class moonplan.Outcome
+---
+--- It happened; it went wrong; it did not happen, or may happen again.
+---@field as "completed"|"failed"|"retry"
+---@field result? any of a completed step
+---@field result_json? string the same as JSON text
+---@field message? string of a failed one
+
+---@class moonplan.ApprovalRequest
+---@field plan? string|table
+---@field step? string a step's id; all steps without one
+---@field caller? table whom the plan is to be run for
+---@field job? string instead of a plan: the id of a job that waits
+---@field expires integer milliseconds since 1970
+
+---@class moonplan.Audit
+---@field sound boolean
+---@field jobs integer
+---@field records integer
+---@field head string digest of the last record
+---@field signed? {sequence: integer, time: string} what the key's newest signature is about
+---@field faults {job_id: string?, sequence: integer?, what: string, message: string}[]
 
 --- A plan that would run.
 ---@class moonplan.Admitted
@@ -195,14 +401,14 @@ function Engine:close() end
 --- that it does not have is an error; one that is absent is nil.
 ---@class moonplan.Job : userdata
 ---@field id string
----@field status "created"|"executing"|"completed"|"failed"
+---@field status moonplan.JobStatus
 ---@field goal string
 ---
 --- Of a completed job: the result of the only step, or a list of all; `moonplan.null` for none.
 ---@field result any
----@field error moonplan.Failure? of a failed job
+---@field error moonplan.Failure? of a job that has failed, was cancelled, or waits
 ---@field idempotency_key string?
----@field digest string?
+---@field digest string? of its plan, where jobs are kept in a file or approvals are asked for
 ---@field created string RFC 3339, UTC, with milliseconds
 ---@field started string?
 ---@field completed string? when it ended, also when it failed
@@ -229,7 +435,7 @@ function Job:result_json(indent) end
 ---@field input any as in the plan, references included
 ---@field reason string?
 ---@field idempotency_key string?
----@field status "pending"|"running"|"completed"|"failed"
+---@field status "pending"|"running"|"completed"|"failed"|"outcome_unknown"|"awaiting_approval"
 ---@field result any of a completed step; `moonplan.null` where it gave nothing
 ---@field error moonplan.Failure?
 ---@field created string
@@ -244,7 +450,7 @@ function Job:result_json(indent) end
 --- What happened in a job.
 ---@class moonplan.Event
 ---@field id string
----@field job_id string
+---@field job_id string? none where a plugin was loaded or refused
 ---@field type moonplan.EventType
 ---@field time string
 ---@field data moonplan.EventData
@@ -252,21 +458,48 @@ function Job:result_json(indent) end
 ---@alias moonplan.EventType
 ---| "job.created" # goal
 ---| "execution.started"
----| "capability.started" # step_id, capability
+---| "capability.started" # step_id, capability, digest of its plugin
 ---| "capability.completed" # step_id, capability
 ---| "capability.denied" # step_id, capability, risk, reason
 ---| "capability.failed" # step_id, capability, error
+---| "capability.unknown" # step_id, capability: begun, and no end is known
+---| "capability.resolved" # step_id, capability, outcome, reason
+---| "approval.requested" # step_id, capability, version, risk, input_digest
+---| "approval.granted" # step_id, capability, approval
+---| "job.resumed"
 ---| "job.completed" # step_count
 ---| "job.failed" # error
+---| "job.cancelled" # error
+---| "plugin.loaded" # name, version, file, digest, key, decision, isolation; one for each item
+---| "plugin.refused" # name, file, error; digest where the file could be read
 
 ---@class moonplan.EventData
 ---@field goal string?
 ---@field step_id string?
 ---@field capability string?
 ---@field risk string?
+---
+--- Of a denial; who resolved an outcome: "check", "policy", "host"; or why a trust store cannot
+--- write down what it has seen.
 ---@field reason string?
 ---@field error moonplan.Failure?
 ---@field step_count integer?
+---@field outcome "completed"|"failed"|"retry"|nil how an unknown outcome was resolved
+---
+--- This and the following where jobs are kept in a file, or approvals asked for.
+---@field plan_digest string?
+---@field caller_digest string?
+---@field approvals string[]? the risks that take an approval in this job
+---@field input_digest string?
+---@field result_digest string?
+---@field approval string? digest of the approval that a step runs with
+---@field name string? of an item, or of the file that was refused
+---@field version string?
+---@field file string? NAME.lua, NAME/init.lua
+---@field digest string? of the plugin's files, as in moonplan.Origin
+---@field key string? id of the key that signed it
+---@field decision "shipped"|"pinned"|"signed"|"unsigned"|nil
+---@field isolation "state"|"process"|nil
 
 --- What a capability wrote with ctx.log. The texts are its own: make them visible
 --- (`moonplan.quote`) before a terminal gets them.
@@ -313,8 +546,20 @@ function Want:complete(result) end
 ---@param err? any
 function Want:fail(err) end
 
---- A capability as a list shows it.
----@class moonplan.Description
+--- Whom a plugin comes from.
+---@class moonplan.Origin
+---
+--- BLAKE2b-256 of its file, 64 digits, as `b2sum -l 256` prints it; of a folder with several files,
+--- of the lines that a plugins.manifest has for them.
+---@field digest string?
+---@field decision "shipped"|"pinned"|"signed"|"unsigned"|nil
+---@field isolation "state"|"process"|nil where it runs
+---@field key string? id of the key that signed it
+---@field signer string? NAME of that key's NAME.pub
+
+--- A capability, or what else plugins bring, as a list shows it.
+---@class moonplan.Description : moonplan.Origin
+---@field kind "capability"|"builder"|"executor"|"authorizer"
 ---@field name string
 ---@field version string?
 ---@field summary string?
@@ -325,16 +570,31 @@ function Want:fail(err) end
 ---@field output table<string, moonplan.Field>?
 ---@field file string? of a plugin: DIR/NAME.lua, DIR/NAME/init.lua
 ---@field shipped boolean? of a plugin
----@field examples moonplan.Example[]? in `engine:describe`
+---@field builds "call_plan"|"step_plan"|nil of a builder
+---@field uses string[]? of a builder
+---@field params table<string, moonplan.Param>? of a builder
+---@field implements string[]? of an executor: required capabilities that it has
+---@field submits "call"|"plan"|nil of an executor
+---@field examples (moonplan.Example|moonplan.BuilderExample)[]? in `engine:describe`
+
+--- A folder of plugins that somebody trusted has signed.
+---@class moonplan.Verified
+---@field folder string
+---@field key string id of the key
+---@field signer string NAME of its NAME.pub
+---@field isolation "state"|"process" what it earns
+---@field files {path: string, size: integer, digest: string}[]
+---@field items {name: string, version: string, file: string}[]
 
 --- Why a plugin cannot be used. The message begins with the file's name below its folder.
 ---@class moonplan.Problem : moonplan.Fault
 ---@field file string
 ---@field shipped boolean
 
----@class moonplan.PluginFile
+---@class moonplan.PluginFile : moonplan.Origin
 ---@field name string NAME
 ---@field file string
 ---@field shipped boolean
----@field capabilities string[] names
+---@field names string[] of all that it brings
+---@field capabilities string[] names of the capabilities among them
 ---@field err moonplan.Problem? why it, or one of what it brings, cannot be used

@@ -11,6 +11,8 @@
 ---@field json moonplan.json
 ---@field abi moonplan.abi
 ---@field convert moonplan.convert
+---@field keys moonplan.keys
+---@field uint256 moonplan.uint256
 local moonplan = {}
 
 --- How input is read. The same table may be handed to every function that takes options; what a
@@ -322,6 +324,26 @@ function moonplan.make_reference(text, options) end
 ---@nodiscard
 function moonplan.digest(text, options) end
 
+---@class moonplan.ManyOptions : moonplan.Options
+---@field jobs? integer threads that share the work, 1 (default) to 256
+
+--- The plan digests of many texts, which is faster than one after another: four are hashed side by
+--- side where the processor can. In the place of a text that is no valid plan stands false, and
+--- `moonplan.digest` says why.
+---@param texts string[]
+---@param options? moonplan.ManyOptions
+---@return (string|false)[] digests as moonplan.digest gives them, one for each text, in their order
+---@nodiscard
+function moonplan.digest_many(texts, options) end
+
+--- Sign an approval that `engine:approval` has made: Ed25519 over its canonical text.
+---@param approval string JSON text
+---@param key moonplan.SecretKey
+---@return string? json for `approvals` of a run or resumption
+---@return moonplan.Error? err approval.shape
+---@nodiscard
+function moonplan.sign_approval(approval, key) end
+
 --- A call plan explained to a person: every call decoded as far as that goes, and findings. A
 --- review is no approval, and finds nothing that only a simulation or the chain could show.
 --- Required capabilities of a plan that comes as text are shown, not enforced.
@@ -358,6 +380,68 @@ function moonplan.kind(text, options) end
 ---@return string hash "0x" and 64 digits
 ---@nodiscard
 function moonplan.keccak256(bytes) end
+
+--- An address in lower case, or nil and why the text is none: 0x and 40 digits, in mixed case only
+--- with the checksum of ERC-55.
+---@param text string
+---@return string? address
+---@return string? reason
+---@nodiscard
+function moonplan.address(text) end
+
+--- An amount as people write it, in base units: digits stand for themselves; "1.5 ether", "2 gwei",
+--- "7 wei" have 18, 9 and 0 decimals; "2.5 tokens" has those that are said, 0 to 77. Nothing is
+--- rounded, and a fraction needs its unit. nil and why it is none.
+---@param value string|integer
+---@param decimals? integer
+---@return string? digits
+---@return string? reason
+---@nodiscard
+function moonplan.amount(value, decimals) end
+
+--- The other way: base units as a number of whole ones, exactly, without a unit. Raises when it is
+--- no integer from 0 to 2^256-1.
+---@param amount string|integer digits
+---@param decimals integer 0 to 77
+---@return string number
+---@nodiscard
+function moonplan.units(amount, decimals) end
+
+--- Integers from 0 to 2^256-1, as decimal digits or Lua's own. What leaves that range is raised, as
+--- is a division by zero.
+---@class moonplan.uint256
+local uint256 = {}
+
+---@param a string|integer
+---@param b string|integer
+---@return string sum
+---@nodiscard
+function uint256.add(a, b) end
+
+---@param a string|integer
+---@param b string|integer
+---@return string difference
+---@nodiscard
+function uint256.sub(a, b) end
+
+---@param a string|integer
+---@param b string|integer
+---@return string product
+---@nodiscard
+function uint256.mul(a, b) end
+
+--- Rounded down.
+---@param a string|integer
+---@param b string|integer
+---@return string quotient
+---@nodiscard
+function uint256.div(a, b) end
+
+---@param a string|integer
+---@param b string|integer
+---@return integer order -1, 0 or 1
+---@nodiscard
+function uint256.compare(a, b) end
 
 --- SHA-256 (FIPS 180-4).
 ---@param bytes string
@@ -448,5 +532,87 @@ function json.decode(text, options) end
 function json.encode(value, options) end
 
 moonplan.json = json
+
+---@class moonplan.keys
+local keys = {}
+
+--- Ed25519 keys and signatures in minisign's formats (jedisct1.github.io/minisign). The secret
+--- stays in C: no Lua value ever holds it.
+---@return moonplan.SecretKey? key
+---@return moonplan.Error? err
+---@nodiscard
+function keys.new() end
+
+--- The secret key in a file NAME.key, which nobody but its owner may read.
+---@param path string
+---@param options? {password: string?}
+---@return moonplan.SecretKey? key
+---@return moonplan.Error? err key.format, key.password, file.unavailable
+---@nodiscard
+function keys.secret(path, options) end
+
+--- The public key in a file NAME.pub.
+---@param path string
+---@return moonplan.PublicKey? key
+---@return moonplan.Error? err key.format, file.unavailable
+---@nodiscard
+function keys.public(path) end
+
+--- The text of a file NAME.pub, or its second line.
+---@param text string
+---@return moonplan.PublicKey? key
+---@return moonplan.Error? err key.format
+---@nodiscard
+function keys.parse(text) end
+
+moonplan.keys = keys
+
+---@class moonplan.SecretKey : userdata
+---@field id string 16 upper-case hexadecimal digits
+---@field public moonplan.PublicKey
+local SecretKey = {}
+
+--- Write PATH.key, with mode 0600, and PATH.pub; neither may be there.
+---@param path string
+---@param options? {password: string?} to lock PATH.key with
+---@return true? done
+---@return moonplan.Error? err
+function SecretKey:save(path, options) end
+
+--- Sign a file's bytes: the text of a file NAME.minisig.
+---@param bytes string
+---@param comment? string the trusted comment: one line, at most 1024 bytes
+---@return string? signature
+---@return moonplan.Error? err signature.format
+---@nodiscard
+function SecretKey:sign(bytes, comment) end
+
+--- Ed25519ph (RFC 8032) over `context`, a NUL and the bytes, as 128 digits. The context keeps what
+--- was signed for one purpose from being taken for another.
+---@param context string
+---@param bytes string
+---@return string signature
+---@nodiscard
+function SecretKey:sign_message(context, bytes) end
+
+---@class moonplan.PublicKey : userdata
+---@field id string
+---@field text string of a file NAME.pub
+local PublicKey = {}
+
+---@param bytes string
+---@param signature string the text of a file NAME.minisig
+---@return string? comment the trusted one
+---@return moonplan.Error? err signature.format, signature.key, signature.wrong
+---@nodiscard
+function PublicKey:verify(bytes, signature) end
+
+---@param context string
+---@param bytes string
+---@param signature string 128 lower-case digits
+---@return true? fine
+---@return moonplan.Error? err signature.format, signature.wrong
+---@nodiscard
+function PublicKey:verify_message(context, bytes, signature) end
 
 return moonplan

@@ -47,6 +47,7 @@ local function to_batch(name, content, arguments, limits)
   })
   if provenance then references.tell(name, provenance) end
   if not plan then return nil, faults end
+  report.warnings(name, plan.warnings)
   local batch, lost = TO[arguments.to](plan, {
     limits = limits, created = (arguments.now or 0) * 1000,
   })

@@ -15,6 +15,12 @@ local digest = {
     .. "valid has no digest.",
 }
 
+local function jobs(given)
+  local number = given:find("^%d+$") and math.tointeger(tonumber(given))
+  if number and number >= 1 and number <= 256 then return number end
+  return nil, ("--jobs is a number from 1 to 256, not %s"):format(text.bounded(given, 96))
+end
+
 function digest.describe(parser)
   options.describe(parser)
   references.describe(parser)
@@ -25,6 +31,8 @@ function digest.describe(parser)
       .. "each plan, in order; for a bad one the word invalid (error, where it could not be "
       .. "judged), and its faults on standard error.")
   parser:mutex(explain, ndjson)
+  parser:option("--jobs"):argname("N"):default("1"):convert(jobs)
+    :description("With --ndjson: so many threads at once, 1 to 256.")
 end
 
 -- Lines of a file count for plans of their own, so a fault's place is the line's number, and the
@@ -38,22 +46,35 @@ local function place_in_line(faults, number)
   return faults
 end
 
-local function digest_lines(name, reading)
-  local code = exits.fine
-  for number, line, fault in input.lines(name, options.document_bytes(reading.made)) do
-    local plan, faults, provenance, _
-    if line then plan, faults, _, provenance = judge.document(name, line, reading)
-    else faults = { fault } end
-    if provenance then references.tell(("%s:%d"):format(name, number), provenance) end
-    if plan then
-      console.write(plan.digest .. "\n")
-    elseif fault and fault.code == "io" then
-      code = exits.worst(code, report.faults(name, faults))
-    else
-      -- A failure of ours says nothing about the plan.
-      console.write(exits.of(faults[1].code) == exits.failed and "error\n" or "invalid\n")
-      code = exits.worst(code, report.faults(name, place_in_line(faults, number)))
-    end
+-- Options for judging many lines at once, nil where a line may be something else than a call plan
+-- or has to be looked at for its capabilities.
+local function many(reading, arguments)
+  local made, as = reading.made, reading.as
+  if made.enforce_capabilities or (as and as ~= "call") then return nil end
+  return { limits = made.limits, hex_case = made.hex_case, jobs = arguments.jobs }
+end
+
+-- A line by itself, or what kept it from being read.
+local function digest_line(name, number, line, fault, reading)
+  local plan, faults, provenance, _
+  if line then plan, faults, _, provenance = judge.document(name, line, reading)
+  else faults = { fault } end
+  if provenance then references.tell(("%s:%d"):format(name, number), provenance) end
+  if plan then
+    console.write(plan.digest .. "\n")
+    return exits.fine
+  end
+  if fault and fault.code == "io" then return report.faults(name, faults) end
+  -- A failure of ours says nothing about the plan.
+  console.write(exits.of(faults[1].code) == exits.failed and "error\n" or "invalid\n")
+  return report.faults(name, place_in_line(faults, number))
+end
+
+local function digest_lines(name, reading, arguments)
+  local code, limit = exits.fine, options.document_bytes(reading.made)
+  for number, line, fault, digests in input.lines(name, limit, many(reading, arguments)) do
+    if digests then console.write(digests)
+    else code = exits.worst(code, digest_line(name, number, line, fault, reading)) end
   end
   return code
 end
@@ -83,7 +104,7 @@ function digest.run(arguments)
   }
   for _, name in ipairs(arguments.file) do
     local one
-    if arguments.ndjson then one = digest_lines(name, reading)
+    if arguments.ndjson then one = digest_lines(name, reading, arguments)
     else one = digest_file(name, reading, arguments) end
     code = exits.worst(code, one)
   end

@@ -1,10 +1,12 @@
 --- moonplan run: carry a step plan out.
+local approvals = require "moonplan.command.approvals"
 local console = require "moonplan.console"
 local engines = require "moonplan.command.engine"
 local exits = require "moonplan.command.exits"
 local input = require "moonplan.command.input"
 local judge = require "moonplan.command.judge"
 local options = require "moonplan.command.options"
+local outcome = require "moonplan.command.outcome"
 local progress = require "moonplan.command.progress"
 local rehearsal = require "moonplan.command.rehearsal"
 local report = require "moonplan.command.report"
@@ -20,48 +22,18 @@ local run = {
 function run.describe(parser)
   parser:argument("file"):description("A step plan; - is standard input.")
   engines.describe(parser)
-  engines.describe_run(parser)
+  engines.describe_policy(parser)
+  engines.describe_caller(parser)
+  engines.describe_store(parser)
+  approvals.describe(parser)
+  parser:flag("--deduplicate")
+    :description("When the store has a job of the same plan with the same idempotencyKey, show "
+      .. "that one and run nothing; with another plan under that key, refuse.")
   options.describe_limit(parser)
   parser:flag("--dry-run")
     :description("Call nothing: show what would run, in which order, and what each step waits for.")
   parser:flag("--json")
     :description("The whole job instead of the result: status, steps, results, events.")
-end
-
--- The longest text of a failure that is shown; --json has all of it.
-local MOST = 2000
-
--- The step that a failed job failed at; none where its capability has gone.
-local function failed_step(job)
-  for n, step in ipairs(job.steps) do
-    if step.status == "failed" then return step, n end
-  end
-end
-
--- A risk that the default authorizer denied, which an option would let pass.
-local function denied_risk(job)
-  for _, event in ipairs(job.events) do
-    if event.type == "capability.denied" then return event.data.risk end
-  end
-end
-
-local function report_failure(name, job, arguments)
-  local word = report.coloured(2, "red", "error")
-  local step, n = failed_step(job)
-  -- A failure without a message has one text in its step and another in the job.
-  local failure = step and step.error or job.error
-  local where = ""
-  if step then
-    where = (" at /steps/%d: step %s (%s)"):format(n - 1, text.quoted(step.id),
-      text.visible(step.capability))
-  end
-  console.warn(("%s: %s[%s]%s: %s\n"):format(text.visible(name), word, failure.code, where,
-    text.bounded(failure.message, MOST)))
-  if failure.code == "job.denied" and not arguments.authorizer then
-    console.warn(("%s: note: --allow %s lets steps of that risk run\n"):format(text.visible(name),
-      denied_risk(job)))
-  end
-  return exits.job_failed
 end
 
 -- A plan that does not come to run: its faults.
@@ -77,16 +49,6 @@ local function refuse(name, faults, kind, arguments, engine)
   return report.exit_of(faults)
 end
 
-local function show_job(name, job, arguments)
-  if arguments.json then
-    report.json_text(job:json())
-  elseif job.status == "completed" then
-    report.json_text(job:result_json())
-  end
-  if job.status == "completed" then return exits.fine end
-  return report_failure(name, job, arguments)
-end
-
 function run.run(arguments)
   local name = arguments.file
   local engine, faults = engines.make(arguments)
@@ -94,12 +56,16 @@ function run.run(arguments)
   local caller
   caller, faults = engines.caller(arguments)
   if faults then return refuse(name, faults, nil, arguments) end
+  local given
+  given, faults = approvals.read(arguments)
+  if not given then return refuse(name, faults, nil, arguments) end
   local made = { limits = options.limits(arguments) }
   local content, fault = input.read(name, options.document_bytes(made))
   if not content then return refuse(name, { fault }, nil, arguments) end
 
   local function refused(err)
     local told, kind = judge.refusal(content, err, made)
+    approvals.blame(told, arguments)
     return refuse(name, told, kind, arguments, engine)
   end
   -- Whoever watches wants to know beforehand how many steps there are.
@@ -112,10 +78,27 @@ function run.run(arguments)
     report.warnings(name, plan.warnings)
   end
   progress.watch(engine, plan and #plan.steps)
-  local job, err = engine:run(content, { caller = caller })
-  if not job then return refused(err) end
+  -- Whether the job is a new one: of one that its key has found nothing is told.
+  local made_anew = false
+  engine:on("job.created", function() made_anew = true end)
+  local job, err = engine:run(content, {
+    caller = caller, deduplicate = arguments.deduplicate, approvals = #given > 0 and given or nil,
+  })
+  if not job then
+    -- What happens to the store on the way is no fault of the plan's.
+    if made_anew and err.code == "store.conflict" then
+      refused(err)
+      return exits.failed
+    end
+    return refused(err)
+  end
+  if not made_anew then
+    console.warn(("%s: note: its key has a job already, %s; nothing was run%s\n"):format(
+      text.visible(name), text.visible(job.id),
+      #given > 0 and ", and no approval looked at" or ""))
+  end
   if not plan then report.warnings(name, job.warnings) end
-  return show_job(name, job, arguments)
+  return outcome.show(name, job, arguments)
 end
 
 return run

@@ -31,12 +31,14 @@ return {
       return run("if #input == 0 then return end", options, require "moonplan".array(list))
     end,
   },
-  -- A text twice: once in a buffer, once as a string. The state itself takes about 30 KiB.
+  -- A text, and four of it joined. string.rep would refuse by itself what cannot be held. The state
+  -- itself takes about 30 KiB.
   memory_mib = {
     values = { 1, 4, 16 }, code = "job.memory", at = "", nowhere = true,
     needs = tostring,
     door = function(text, options)
-      return run("return #('x'):rep(input)", options, math.tointeger(text) * 524288 - 60000)
+      return run("local text = ('x'):rep(input) local joined = text .. text .. text .. text return #joined",
+        options, math.tointeger(text) * 1048576 // 5 - 20000)
     end,
   },
   string_mib = {

@@ -19,7 +19,7 @@ end
 local function show(row)
   if row.err then return report.faults(row.file or row.name, row.err.errors or { row.err }) end
   local names = {}
-  for i, name in ipairs(row.capabilities) do names[i] = text.visible(name) end
+  for i, name in ipairs(row.names) do names[i] = text.visible(name) end
   console.write(("%s: %s, %s\n"):format(text.visible(row.file or row.name),
     report.coloured(1, "green", "fine"), table.concat(names, ", ")))
   return exits.fine

@@ -8,12 +8,13 @@ local text = require "moonplan.command.text"
 local new = {
   summary = "begin a plugin",
   description = "Write a plugin file to begin with, commented, with examples that hold: the "
-    .. "capability NAME in DIR/FAMILY.lua, where FAMILY is NAME up to the first dot. A file that "
-    .. "is there is left as it is.",
+    .. "capability, builder, executor or authorizer NAME in DIR/FAMILY.lua, where FAMILY is NAME "
+    .. "up to the first dot. A file that is there is left as it is.",
 }
 
 function new.describe(parser)
-  parser:argument("kind"):choices({ "capability" }):description("What to begin: capability.")
+  parser:argument("kind"):choices(scaffold.KINDS)
+    :description("What to begin: " .. table.concat(scaffold.KINDS, ", ") .. ".")
   parser:argument("name"):description("Its name: letters, digits, _ and -, with dots between.")
   parser:option("--plugins"):argname("DIR"):default("plugins")
     :description("The folder to write it to, which is made if it is not there.")
@@ -33,14 +34,14 @@ end
 function new.run(arguments)
   local name, folder = arguments.name, arguments.plugins
   if not is_name(name) then
-    return nil, ("%s is no name for a capability: letters, digits, _ and -, with dots between "
+    return nil, ("%s is no name for a plugin: letters, digits, _ and -, with dots between "
       .. "them, at most %d"):format(text.quoted(name), MOST)
   end
   local family = name:match("^[^.]*")
   local path = ("%s/%s.lua"):format(folder:gsub("(.)/+$", "%1"), family)
   local made, why = console.make_folder(folder)
   if not made then return fail(folder, "cannot be made: " .. why) end
-  made, why = console.create(path, scaffold.capability(name, family))
+  made, why = console.create(path, scaffold.text(arguments.kind, name, family))
   if not made then return fail(path, "cannot be written: " .. why) end
   local shown = text.visible(folder)
   console.write(("%s: written; its examples hold already:\n"):format(text.visible(path)))

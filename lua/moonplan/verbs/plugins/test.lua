@@ -1,4 +1,4 @@
---- moonplan plugins test: do capabilities keep their examples?
+--- moonplan plugins test: do plugins keep their examples?
 local catalogue = require "moonplan.command.catalogue"
 local console = require "moonplan.console"
 local engines = require "moonplan.command.engine"
@@ -7,18 +7,19 @@ local report = require "moonplan.command.report"
 local text = require "moonplan.command.text"
 
 local test = {
-  summary = "run the examples that capabilities come with",
-  description = "Run the examples of every capability, or of those named. Powers are played by "
-    .. "doubles that hold what the example says: nothing outside is touched, and nothing has to "
-    .. "be granted.",
+  summary = "run the examples that plugins come with",
+  description = "Run the examples of all that plugins bring, or of what is named. Powers are "
+    .. "played by doubles that hold what the example says: nothing outside is touched, and nothing "
+    .. "has to be granted.",
 }
 
 function test.describe(parser)
-  parser:argument("name"):args("*"):description("A capability, or a family of them.")
+  parser:argument("name"):args("*")
+    :description("A capability, builder, executor or authorizer, or a family of them.")
   engines.describe(parser)
 end
 
--- The verdict on one capability, with a line for every example that it does not keep.
+-- The verdict on one of them, with a line for every example that it does not keep.
 local function show(item, results)
   local kept, lines = 0, {}
   for n, result in ipairs(results) do
@@ -40,7 +41,7 @@ local function show(item, results)
   return #lines == 0 and exits.fine or exits.invalid
 end
 
--- The capabilities that were asked for, in their order; or nil and why not.
+-- Those that were asked for, in their order; or nil and why not.
 local function asked_for(arguments, list, problems)
   if #arguments.name == 0 then return list end
   local chosen = {}

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "../core/text.h"
+#include "text.h"
 
 static const char ellipsis[] = "\xe2\x80\xa6";
 

@@ -1,6 +1,6 @@
 /* "there are: a, b, c, …": a few things for an error text. */
-#ifndef MPL_STEP_LISTING_H
-#define MPL_STEP_LISTING_H
+#ifndef MPL_CORE_LISTING_H
+#define MPL_CORE_LISTING_H
 
 #include "../moonplan.h"
 

@@ -1,0 +1,179 @@
+---@meta
+
+--- What `engine:send` takes.
+---@class moonplan.SendOptions
+---@field executor? string its name; default wallet.rpc
+---
+--- The digest of the plan that was agreed to, "0x" and 64 lower-case digits: another plan is
+--- refused (send.digest). Required capabilities are not part of it.
+---@field digest? string
+---
+--- Asked once, after the plan was tried and before anything is sent: true sends it. The outcome so
+--- far has `simulation`. Without it, it is sent.
+---@field confirm? fun(outcome: moonplan.SendOutcome): boolean?, string?
+---
+--- Told of everything before and after it is done. Unless it returns true, nothing more is sent;
+--- what it raises counts as that, and is part of the error's message.
+---@field record? fun(entry: moonplan.SendEntry): boolean?, string?
+---
+--- Whether to try and no more.
+---@field simulate_only? boolean
+---
+--- How often a question is asked again when the node fails (rpc_error), 0 to 100; default 0. What
+--- was asked to be sent is never asked again.
+---@field retry_rpc? integer
+---
+--- How long each receipt is waited for, 0 to 86,400,000; default 300,000.
+---@field timeout_ms? integer
+---
+--- For what reverts, after the plan's own ABI.
+---@field abis? (moonplan.Abi|moonplan.AbiSource)[]
+
+---@class moonplan.SendOutcome
+---
+--- "completed"; "failed"; "unknown": something was sent, perhaps, and how it ended is not known;
+--- "declined"; "simulated".
+---@field status "completed"|"failed"|"unknown"|"declined"|"simulated"
+---@field digest string
+---@field chain_id string
+---@field sender string
+---@field required_capabilities string[] outside the digest: keep them with it
+---@field executor {name: string, version: string}
+---
+--- How it was tried: "plan", every call on the state that those before it leave; "calls", each
+--- alone, on the state as it is now; "none". `notes` say what that leaves open.
+---@field simulation? {method: "plan"|"calls"|"none", notes: string[]}
+---@field unrecorded string? why the record has not all of it
+---@field asked integer how often something was asked to be sent, and may have been
+---@field steps moonplan.SentStep[] one for each of the plan's
+---@field id string? of a batch
+---@field atomic boolean? of a batch: whether it was carried out as one
+---@field receipts moonplan.Receipt[]? of a batch
+---@field error moonplan.SendError?
+
+---@class moonplan.SentStep
+---@field step integer
+---@field to string
+---@field status "not_sent"|"sent"|"succeeded"|"reverted"|"refused"|"unknown"
+---@field request table<string, string>? what the executor added: gas and nonce
+---@field transaction_hash string?
+---@field receipt moonplan.Receipt?
+---@field revert table? as of moonplan.abi.decode_revert, with `required` and `decoded`
+
+---@class moonplan.Receipt
+---@field transaction_hash string
+---@field block_hash string
+---@field block_number string "0x" and digits
+---@field gas_used string "0x" and digits
+---@field status "0x0"|"0x1"
+
+---@class moonplan.SendError
+---@field code string send.*, or io when the record cannot be kept
+---@field message string a node's or executor's own words may be in it: untrusted
+---@field step integer?
+---@field revert table? as in moonplan.SentStep
+---
+--- The producer's, for this kind of failure (ERC-8410, Simulation Failure Policy). Untrusted, and
+--- acted on by nobody here. It is about the whole plan, of which a part may be done.
+---@field advice {action: string, instruction: string}?
+
+--- What `record` is told. `event`: "plan" (agreed to), "asking" (about to be sent), "sent",
+--- "succeeded", "reverted", "refused", "not_sent", "unknown", of batches "partial" and "failed",
+--- "retry", "end". An "asking" behind which nothing stands was sent, perhaps.
+---@class moonplan.SendEntry
+---@field event string
+---@field step integer? nil: all of them, as a batch
+---@field digest string? of "plan", as are chain_id, sender, required_capabilities, executor, steps
+---@field chain_id string?
+---@field sender string?
+---@field required_capabilities string[]?
+---@field executor {name: string, version: string}?
+---@field steps integer? how many there are
+---@field to string? of "asking", as are value and request
+---@field value string? "0x" and digits
+---@field request table?
+---@field token string? of "asking", for a batch: the id that it is to have; as is atomic
+---@field atomic boolean?
+---@field transaction_hash string?
+---@field id string? of a batch
+---@field receipt moonplan.Receipt?
+---@field receipts moonplan.Receipt[]? of a batch
+---@field question string? of "retry": what is asked again
+---@field message string? a node's or executor's own words may be in it: untrusted
+---@field status string? of "end", as is error
+---@field error moonplan.SendError?
+
+--- A plugin that carries out call plans: of kind "executor". Its functions answer short questions;
+--- order, waiting, consent and record are the host's. What a node or wallet says is checked by the
+--- executor, and what the executor says by the host. A failure is nil and a table: its `code` is
+--- "rpc_error" (the node failed), "chain", "account" or "answer" (what a node says cannot be); any
+--- other, or a raised error, is the executor's own failure.
+---@class moonplan.Executor
+---@field kind "executor"
+---@field api 1
+---@field name string
+---@field version string
+---@field summary string
+---@field needs? string[]
+---
+--- The required capabilities that it can implement; default none. With "call", `atomic_batch`
+--- counts for plans of one call alone.
+---@field implements? string[]
+---@field abi? moonplan.PluginAbi
+---@field submits "call"|"plan" whether `submit` is given one call at a time, or all of them
+---@field examples? table[] as of a capability, and `call`: which function it is about
+---
+--- Is this the right chain, is the account there? `implements` of the answer narrows what the
+--- executor can do to what this wallet does.
+---@field prepare fun(question: moonplan.Question, ctx: table): {implements: string[]?}?, any
+---
+--- Try the calls, each on the state that those before it leave; with `question.alone`, the one call
+--- on the state as it is now.
+---@field simulate? fun(question: moonplan.Question, ctx: table): moonplan.Trial?, any
+---
+--- Right before a call is submitted: try it, and say what to add to it (`request`), which comes
+--- back in later questions and goes on record. A `nonce` ("0x" and digits) has to be greater than
+--- that of the step before.
+---@field estimate? fun(question: moonplan.Question, ctx: table): moonplan.Trial?, any
+---
+--- Ask for it to be signed and sent, once. "refused" and "unsent" say for certain that nothing was.
+--- A failure counts as "unknown". `id`: a transaction's hash, or of a batch what it goes by.
+---@field submit fun(question: moonplan.Question, ctx: table): moonplan.Submitted?, any
+---
+--- What has become of it. `data`: what it reverted with. "partial", "failed" and "absent" are of
+--- batches: a part took effect, it was not sent and will not be, nobody knows it.
+---@field outcome fun(question: moonplan.Question, ctx: table): moonplan.Ending?, any
+
+--- Of the plan's captions, gas hints, advice and extensions an executor learns nothing.
+---@class moonplan.Question
+---@field chain_id string "0x" and digits
+---@field sender string
+---@field count integer how many calls the plan has
+---@field atomic boolean whether the plan requires atomic_batch
+---@field calls {to: string, data: string, value: string}[] values are "0x" and digits
+---@field alone boolean? of simulate
+---@field request table? of submit and outcome: what estimate said
+---@field id string? of outcome: what submit said
+---@field token string? of submit, for a plan: "0x" and 64 digits that nobody has had before
+
+---@class moonplan.Trial
+---@field outcome "passed"|"unavailable"|"execution_reverted"|"simulation_setup_error"
+---@field step integer? the call of the question that failed, from 1
+---@field data string? what it reverted with
+---@field message string?
+---@field request table<string, string>? of estimate; at most 16, of 256 bytes with their names
+
+---@class moonplan.Submitted
+---@field state "sent"|"refused"|"unsent"|"unknown"
+---@field id string?
+---@field message string?
+
+---@class moonplan.Ending
+---@field state "pending"|"succeeded"|"reverted"|"partial"|"failed"|"absent"
+---
+--- Of a call that was sent alone, the one that proves it: its transaction, its status. Of a batch
+--- that succeeded, one at least; of one that had to be atomic, with `atomic`, one and no more.
+---@field receipts moonplan.Receipt[]?
+---@field data string?
+---@field atomic boolean?
+---@field message string?

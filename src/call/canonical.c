@@ -1,0 +1,88 @@
+#include "canonical.h"
+
+#include <string.h>
+
+/* Members in this order, no white space, `step` a number, everything else a string. A validated
+ * plan holds nothing that would need an escape, so its texts go in as they stand in the document.
+ */
+
+#define PUT(at, literal) put(at, literal, sizeof(literal) - 1)
+
+static inline char *put(char *at, const char *bytes, size_t length) {
+    memcpy(at, bytes, length);
+    return at + length;
+}
+
+static char *put_text(char *at, const moonplan_call_plan *plan, mpl_span span) {
+    moonplan_text text = mpl_call_text(plan, span);
+    return put(at, text.bytes, text.length);
+}
+
+static char *put_number(char *at, size_t number) {
+    char digits[20];
+    size_t first = sizeof digits;
+    do digits[--first] = (char)('0' + number % 10);
+    while (number /= 10);
+    return put(at, digits + first, sizeof digits - first);
+}
+
+void mpl_canonical_open(mpl_canonical *canonical, const moonplan_call_plan *plan) {
+    canonical->plan = plan;
+    canonical->step = 0;
+    canonical->data = false;
+    char *at = PUT(canonical->middle, "\",\"transaction\":{\"chain_id\":\"");
+    at = put_text(at, plan, plan->chain_id);
+    at = PUT(at, "\",\"from\":\"");
+    at = put_text(at, plan, plan->sender);
+    at = PUT(at, "\",\"to\":\"");
+    canonical->middle_length = (size_t)(at - canonical->middle);
+}
+
+moonplan_text mpl_canonical_next(mpl_canonical *canonical) {
+    const moonplan_call_plan *plan = canonical->plan;
+    size_t step = canonical->step;
+    if (canonical->data) {
+        canonical->data = false;
+        canonical->step++;
+        return mpl_call_text(plan, plan->steps[step].data);
+    }
+    if (step > plan->count) return (moonplan_text){NULL, 0};
+    char *at = canonical->piece;
+    if (step == 0) {
+        at = PUT(at, "{\"schema_version\":\"1\",\"chain_id\":\"");
+        at = put_text(at, plan, plan->chain_id);
+        at = PUT(at, "\",\"sender\":\"");
+        at = put_text(at, plan, plan->sender);
+        at = PUT(at, "\",\"ordered_steps\":[");
+    } else {
+        at = PUT(at, "\",\"value\":\"");
+        at = put_text(at, plan, plan->steps[step - 1].value);
+        at = PUT(at, "\"}}");
+    }
+    if (step == plan->count) {
+        at = PUT(at, "]}");
+        canonical->step++;
+    } else {
+        const mpl_call *call = &plan->steps[step];
+        if (step > 0) *at++ = ',';
+        at = PUT(at, "{\"step\":");
+        at = put_number(at, step + 1);
+        at = PUT(at, ",\"kind\":\"");
+        at = put_text(at, plan, call->kind);
+        at = put(at, canonical->middle, canonical->middle_length);
+        at = put_text(at, plan, call->to);
+        at = PUT(at, "\",\"data\":\"");
+        canonical->data = true;
+    }
+    return (moonplan_text){canonical->piece, (size_t)(at - canonical->piece)};
+}
+
+bool moonplan_call_plan_canonical(const moonplan_call_plan *plan, moonplan_sink sink, void *data) {
+    mpl_canonical canonical;
+    mpl_canonical_open(&canonical, plan);
+    for (;;) {
+        moonplan_text piece = mpl_canonical_next(&canonical);
+        if (!piece.bytes) return true;
+        if (!sink(data, piece.bytes, piece.length)) return false;
+    }
+}

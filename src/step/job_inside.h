@@ -1,0 +1,29 @@
+/* What the files of the job's machine share. */
+#ifndef MPL_STEP_JOB_INSIDE_H
+#define MPL_STEP_JOB_INSIDE_H
+
+#include <string.h>
+
+#include "job.h"
+
+static inline moonplan_text mpl_text_of(const char *literal) {
+    return (moonplan_text){literal, strlen(literal)};
+}
+static inline size_t mpl_evidence_size(const mpl_job *job) {
+    return sizeof *job->evidence + job->plan->count * sizeof *job->evidence->steps;
+}
+
+void mpl_job_expect(bool holds);
+void mpl_job_record(mpl_job *job, mpl_event_type type, int64_t now);
+/* The job ends here; its last commit is wanted. */
+void mpl_job_end(mpl_job *job, moonplan_status status, int64_t now);
+/* Keep why a job does not go on, in the place of what was kept before. */
+void mpl_job_keep_failure(mpl_job *job, const moonplan_failure *given);
+/* The step and with it the job end here. */
+void mpl_job_fail_step(mpl_job *job, const moonplan_failure *failure, mpl_event_type event,
+                       int64_t now);
+void mpl_job_drop_resolved(mpl_job *job);
+/* At OUTCOME: record what the answer is; nothing at any other question. */
+void mpl_job_resolved(mpl_job *job, mpl_answered answer, int64_t now);
+
+#endif
