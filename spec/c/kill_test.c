@@ -91,14 +91,6 @@ static void report(moonplan_job *job) {
     if (!append(reports, line)) _exit(EXIT_FAILURE);
 }
 
-static moonplan_text member(moonplan_value value, const char *name) {
-    return moonplan_value_string(moonplan_value_member(value, name, strlen(name)));
-}
-
-static bool is(moonplan_text text, const char *expected) {
-    return text.length == strlen(expected) && memcmp(text.bytes, expected, text.length) == 0;
-}
-
 /* Resume what was interrupted. */
 static void resume_all(moonplan_engine *engine) {
     moonplan_job_filter filter = {.status = MOONPLAN_TEXT("interrupted")};
@@ -106,7 +98,7 @@ static void resume_all(moonplan_engine *engine) {
     if (!CHECK(list != NULL)) return;
     moonplan_walk walk = moonplan_value_walk(moonplan_document_root(list));
     while (moonplan_walk_next(&walk)) {
-        moonplan_text id = member(walk.value, "id");
+        moonplan_text id = text_member(walk.value, "id");
         moonplan_error err;
         moonplan_job *job = moonplan_engine_resume(engine, id.bytes, id.length, NULL, &err);
         if (!CHECK(job != NULL)) printf("# %s\n", err.message);
@@ -156,27 +148,28 @@ static int unknown_steps, killed_jobs;
 
 static void judge_step(moonplan_text job, moonplan_value step, bool running) {
     char line[80];
-    moonplan_text id = member(step, "id"), status = member(step, "status");
+    moonplan_text id = text_member(step, "id"), status = text_member(step, "status");
     snprintf(line, sizeof line, "%.*s %.*s", (int)job.length, job.bytes, (int)id.length, id.bytes);
     int found = times(&happened, line);
-    if (is(status, "completed"))
+    if (is_text(status, "completed"))
         CHECK(found == 1);
-    else if (is(status, "pending"))
+    else if (is_text(status, "pending"))
         CHECK(found == 0);
     else
-        CHECK(found <= 1 && (running || is(status, "outcome_unknown")));
-    unknown_steps += is(status, "outcome_unknown");
+        CHECK(found <= 1 && (running || is_text(status, "outcome_unknown")));
+    unknown_steps += is_text(status, "outcome_unknown");
 }
 
 static void judge_job(moonplan_engine *engine, moonplan_text id) {
     moonplan_document *document = moonplan_engine_job_new(engine, id.bytes, id.length, NULL);
     if (!CHECK(document != NULL)) return;
     moonplan_value job = moonplan_document_root(document);
-    moonplan_text status = member(job, "status");
-    killed_jobs += !is(status, "completed");
-    CHECK(is(status, "completed") || is(status, "interrupted") || is(status, "outcome_unknown"));
+    moonplan_text status = text_member(job, "status");
+    killed_jobs += !is_text(status, "completed");
+    CHECK(is_text(status, "completed") || is_text(status, "interrupted") ||
+          is_text(status, "outcome_unknown"));
     moonplan_walk walk = moonplan_value_walk(moonplan_value_member(job, "steps", strlen("steps")));
-    while (moonplan_walk_next(&walk)) judge_step(id, walk.value, is(status, "interrupted"));
+    while (moonplan_walk_next(&walk)) judge_step(id, walk.value, is_text(status, "interrupted"));
     moonplan_document_free(document);
 }
 
@@ -184,7 +177,7 @@ static void judge_reports(moonplan_engine *engine) {
     for (size_t i = 0; i < reported.count; i++) {
         const char *id = reported.at[i];
         moonplan_document *job = moonplan_engine_job_new(engine, id, strlen(id), NULL);
-        CHECK(job && is(member(moonplan_document_root(job), "status"), "completed"));
+        CHECK(job && is_text(text_member(moonplan_document_root(job), "status"), "completed"));
         moonplan_document_free(job);
     }
 }
@@ -196,7 +189,7 @@ static void judge(moonplan_engine *engine) {
     moonplan_document *list = moonplan_engine_jobs_new(engine, NULL, NULL);
     if (!CHECK(list != NULL)) return;
     moonplan_walk walk = moonplan_value_walk(moonplan_document_root(list));
-    while (moonplan_walk_next(&walk)) judge_job(engine, member(walk.value, "id"));
+    while (moonplan_walk_next(&walk)) judge_job(engine, text_member(walk.value, "id"));
     moonplan_document_free(list);
     judge_reports(engine);
     moonplan_document *found = moonplan_engine_verify_new(engine, NULL, NULL);
@@ -213,15 +206,15 @@ static void resolve_all(moonplan_engine *engine) {
     if (!CHECK(list != NULL)) return;
     moonplan_walk walk = moonplan_value_walk(moonplan_document_root(list));
     while (moonplan_walk_next(&walk)) {
-        moonplan_text id = member(walk.value, "id");
+        moonplan_text id = text_member(walk.value, "id");
         moonplan_document *job = moonplan_engine_job_new(engine, id.bytes, id.length, NULL);
         moonplan_walk steps = moonplan_value_walk(
             moonplan_value_member(moonplan_document_root(job), "steps", strlen("steps")));
         bool ended = false;
         for (int n = 1; moonplan_walk_next(&steps); n++) {
             char line[80];
-            moonplan_text step = member(steps.value, "id");
-            if (!is(member(steps.value, "status"), "outcome_unknown")) continue;
+            moonplan_text step = text_member(steps.value, "id");
+            if (!is_text(text_member(steps.value, "status"), "outcome_unknown")) continue;
             snprintf(line, sizeof line, "%.*s %.*s", (int)id.length, id.bytes, (int)step.length,
                      step.bytes);
             bool done = times(&happened, line) == 1;
@@ -234,7 +227,7 @@ static void resolve_all(moonplan_engine *engine) {
         moonplan_document_free(job);
         if (ended) {
             job = moonplan_engine_job_new(engine, id.bytes, id.length, NULL);
-            CHECK(job && is(member(moonplan_document_root(job), "status"), "completed"));
+            CHECK(job && is_text(text_member(moonplan_document_root(job), "status"), "completed"));
             moonplan_document_free(job);
             continue;
         }

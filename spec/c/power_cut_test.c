@@ -106,14 +106,6 @@ static long work(world *outside, long changes) {
     return power_changes();
 }
 
-static moonplan_text member(moonplan_value value, const char *name) {
-    return moonplan_value_string(moonplan_value_member(value, name, strlen(name)));
-}
-
-static bool is(moonplan_text text, const char *expected) {
-    return text.length == strlen(expected) && memcmp(text.bytes, expected, text.length) == 0;
-}
-
 /* Whether the store knows that this step has been begun. */
 static bool begun(moonplan_engine *engine, const effect *of) {
     moonplan_document *job = moonplan_engine_job_new(engine, of->job, strlen(of->job), NULL);
@@ -123,8 +115,8 @@ static bool begun(moonplan_engine *engine, const effect *of) {
     moonplan_walk walk = moonplan_value_walk(steps);
     bool found = false;
     while (moonplan_walk_next(&walk))
-        if (is(member(walk.value, "id"), of->step))
-            found = !is(member(walk.value, "status"), "pending");
+        if (is_text(text_member(walk.value, "id"), of->step))
+            found = !is_text(text_member(walk.value, "status"), "pending");
     moonplan_document_free(job);
     return found;
 }
@@ -134,10 +126,10 @@ static void look_for_reports(moonplan_engine *engine, const world *outside, loss
         const char *id = outside->reported[i];
         moonplan_document *job = moonplan_engine_job_new(engine, id, strlen(id), NULL);
         /* The input of the first step, handed on from step to step; "c" gives no result. */
-        if (!job || !is(member(moonplan_document_root(job), "status"), "completed") ||
-            !is(moonplan_value_source(
-                    moonplan_value_member(moonplan_document_root(job), "result", strlen("result"))),
-                "[{\"n\":1},{\"n\":1},null,{\"n\":1}]"))
+        if (!job || !is_text(text_member(moonplan_document_root(job), "status"), "completed") ||
+            !is_text(moonplan_value_source(moonplan_value_member(moonplan_document_root(job),
+                                                                 "result", strlen("result"))),
+                     "[{\"n\":1},{\"n\":1},null,{\"n\":1}]"))
             lost->reports++;
         moonplan_document_free(job);
     }

@@ -61,6 +61,21 @@ static inline host plain(void) {
     return h;
 }
 
+static moonplan_secret_key *approver, *stranger;
+
+/* Whose steps that write take an approval of `approver`'s. */
+static inline host strict(void) {
+    static moonplan_public_key key;
+    static const moonplan_text write = {"write", 5};
+    host h = plain();
+    moonplan_secret_key_public(approver, &key);
+    h.options.require_approval = &write;
+    h.options.require_approval_count = 1;
+    h.options.approvers = &key;
+    h.options.approver_count = 1;
+    return h;
+}
+
 static inline void register_all(moonplan_engine *engine, const host *h) {
     moonplan_capability list[] = {capability("read", act, NULL), capability("write", act, NULL),
                                   capability("typed", act, NULL)};
@@ -94,10 +109,6 @@ static inline moonplan_engine *again(where which, moonplan_engine *engine, const
     if (which == IN_MEMORY) return engine;
     moonplan_engine_free(engine);
     return engine_of(which, h);
-}
-
-static inline bool is_text(moonplan_text text, const char *expected) {
-    return text.length == strlen(expected) && memcmp(text.bytes, expected, text.length) == 0;
 }
 
 static inline moonplan_job *submit(moonplan_engine *engine, const char *plan,
@@ -219,8 +230,6 @@ static inline bool resolve(moonplan_engine *engine, const char *id, const char *
 }
 
 /* -- Keys -----------------------------------------------------------------------*/
-
-static moonplan_secret_key *approver, *stranger;
 
 static inline void store_open(void) {
     approver = moonplan_secret_key_new(NULL, NULL);

@@ -222,21 +222,9 @@ static void is_whole(const host *h) {
     moonplan_engine_free(engine);
 }
 
-static host short_of_memory(void) {
-    static moonplan_public_key key;
-    static const moonplan_text write = {"write", 5};
-    host h = plain();
-    moonplan_secret_key_public(approver, &key);
-    h.options.require_approval = &write;
-    h.options.require_approval_count = 1;
-    h.options.approvers = &key;
-    h.options.approver_count = 1;
-    return h;
-}
-
 static void every_allocation_of_ours_may_fail(void) {
     for (int approved = 0; approved < 2; approved++) {
-        host h = short_of_memory();
+        host h = strict();
         moonplan_document *approval = approved ? approve(&h) : NULL;
         moonplan_text text = {NULL, 0};
         if (approval) text = moonplan_value_source(moonplan_document_root(approval));
@@ -265,7 +253,7 @@ static void every_allocation_of_ours_may_fail(void) {
 }
 
 static void every_allocation_of_sqlite_may_fail(void) {
-    host h = short_of_memory();
+    host h = strict();
     moonplan_document *approval = approve(&h);
     moonplan_text text = moonplan_value_source(moonplan_document_root(approval));
     bool fine = false;

@@ -206,18 +206,6 @@ static void what_is_to_come_is_done_by_what_was_admitted(void) {
 
 /* -- For every store: approvals ----------------------------------------------------*/
 
-static host strict(void) {
-    static moonplan_public_key key;
-    static const moonplan_text write = {"write", 5};
-    host h = plain();
-    moonplan_secret_key_public(approver, &key);
-    h.options.require_approval = &write;
-    h.options.require_approval_count = 1;
-    h.options.approvers = &key;
-    h.options.approver_count = 1;
-    return h;
-}
-
 static moonplan_document *sign(moonplan_document *request, const moonplan_secret_key *key) {
     moonplan_error err;
     moonplan_document *approval =

@@ -232,11 +232,7 @@ moonplan_abi *moonplan_abi_parse(const char *text, size_t length, const moonplan
            (text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\n'))
         at++;
     if (at < length && (text[at] == '[' || text[at] == '{')) {
-        moonplan_options own;
-        if (options)
-            own = *options;
-        else
-            moonplan_options_init(&own);
+        moonplan_options own = mpl_options_of(options);
         own.borrow = true; /* the document does not outlive this function */
         own.errors = NULL;
         moonplan_document *document = moonplan_document_parse(text, length, &own, err);

@@ -246,11 +246,7 @@ static bool name(moonplan_artifact *artifact) {
 
 moonplan_artifact *moonplan_artifact_parse(const char *text, size_t length, moonplan_kind expect,
                                            const moonplan_options *options, moonplan_error *err) {
-    moonplan_options own;
-    if (options)
-        own = *options;
-    else
-        moonplan_options_init(&own);
+    moonplan_options own = mpl_options_of(options);
     moonplan_document *document =
         mpl_read_within(text, length, "envelope_bytes", own.limits.envelope_bytes, &own, err);
     if (!document) return NULL;

@@ -9,12 +9,8 @@
 
 static const char data_prefix[] = "data:application/json;base64,";
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 static void build_member(mpl_builder *envelope, const char *what, moonplan_text text) {
-    mpl_build_name(envelope, text_of(what));
+    mpl_build_name(envelope, mpl_text_of(what));
     mpl_build_string(envelope, text);
 }
 
@@ -32,12 +28,8 @@ static void carry(mpl_buffer *url, const char *body, size_t length) {
 moonplan_document *moonplan_artifact_make(moonplan_kind kind, moonplan_text url, const char *body,
                                           size_t length, const moonplan_options *options,
                                           moonplan_error *err) {
-    moonplan_options own;
+    moonplan_options own = mpl_options_of(options);
     moonplan_error fault = {.code = MOONPLAN_OK};
-    if (options)
-        own = *options;
-    else
-        moonplan_options_init(&own);
     if (kind != MOONPLAN_KIND_CALL_PLAN && kind != MOONPLAN_KIND_TYPED_DATA_REQUEST) abort();
     const char *limit;
     uint64_t most = mpl_artifact_most(kind, &own.limits, &limit);
@@ -71,15 +63,15 @@ moonplan_document *moonplan_artifact_make(moonplan_kind kind, moonplan_text url,
         url = (moonplan_text){inner.bytes, inner.length};
     }
     mpl_build_object(&envelope);
-    build_member(&envelope, "kind", text_of("artifact_reference"));
-    build_member(&envelope, "artifact_type", text_of(mpl_artifact_type(kind)));
+    build_member(&envelope, "kind", mpl_text_of("artifact_reference"));
+    build_member(&envelope, "artifact_type", mpl_text_of(mpl_artifact_type(kind)));
     build_member(&envelope, "url", url);
-    mpl_build_name(&envelope, text_of("integrity"));
+    mpl_build_name(&envelope, mpl_text_of("integrity"));
     mpl_build_object(&envelope);
-    build_member(&envelope, "algorithm", text_of("keccak256"));
+    build_member(&envelope, "algorithm", mpl_text_of("keccak256"));
     build_member(&envelope, "value", (moonplan_text){value, sizeof value});
     mpl_build_end(&envelope);
-    mpl_build_name(&envelope, text_of("bytes"));
+    mpl_build_name(&envelope, mpl_text_of("bytes"));
     mpl_build_integer(&envelope, (int64_t)length);
     mpl_build_end(&envelope);
     bool failed = inner.failed;

@@ -8,10 +8,6 @@
 /* ERC-8410, Execution Plan: a rule, not only a limit. */
 #define STEPS_MOST 4096
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 void mpl_convert_open(mpl_conversion *c, const moonplan_options *options) {
     memset(c, 0, sizeof *c);
     if (options)
@@ -249,7 +245,7 @@ moonplan_text mpl_convert_sender(mpl_conversion *c, moonplan_text own, moonplan_
 }
 
 static void member(mpl_conversion *c, const char *name, moonplan_text value) {
-    mpl_build_name(&c->builder, text_of(name));
+    mpl_build_name(&c->builder, mpl_text_of(name));
     mpl_build_string(&c->builder, value);
 }
 
@@ -258,11 +254,11 @@ void mpl_convert_begin(mpl_conversion *c, moonplan_text chain_id, moonplan_text 
     if (mpl_convert_failed(c)) return;
     memcpy(caip2 + 7, chain_id.bytes, chain_id.length);
     mpl_build_object(&c->builder);
-    member(c, "schema_version", text_of("1"));
+    member(c, "schema_version", mpl_text_of("1"));
     member(c, "chain_id", chain_id);
     member(c, "caip2_chain_id", (moonplan_text){caip2, 7 + chain_id.length});
     member(c, "sender", sender);
-    mpl_build_name(&c->builder, text_of("ordered_steps"));
+    mpl_build_name(&c->builder, mpl_text_of("ordered_steps"));
     mpl_build_array(&c->builder);
 }
 
@@ -270,10 +266,10 @@ void mpl_convert_step(mpl_conversion *c, size_t step, moonplan_text chain_id, mo
                       moonplan_text to, moonplan_text data, moonplan_text value) {
     if (mpl_convert_failed(c)) return;
     mpl_build_object(&c->builder);
-    mpl_build_name(&c->builder, text_of("step"));
+    mpl_build_name(&c->builder, mpl_text_of("step"));
     mpl_build_integer(&c->builder, (int64_t)step);
-    member(c, "kind", text_of("execution"));
-    mpl_build_name(&c->builder, text_of("transaction"));
+    member(c, "kind", mpl_text_of("execution"));
+    mpl_build_name(&c->builder, mpl_text_of("transaction"));
     mpl_build_object(&c->builder);
     member(c, "chain_id", chain_id);
     member(c, "from", sender);
@@ -288,9 +284,9 @@ void mpl_convert_end(mpl_conversion *c, bool atomic) {
     if (mpl_convert_failed(c)) return;
     mpl_build_end(&c->builder);
     if (atomic) {
-        mpl_build_name(&c->builder, text_of("required_capabilities"));
+        mpl_build_name(&c->builder, mpl_text_of("required_capabilities"));
         mpl_build_array(&c->builder);
-        mpl_build_string(&c->builder, text_of("atomic_batch"));
+        mpl_build_string(&c->builder, mpl_text_of("atomic_batch"));
         mpl_build_end(&c->builder);
     }
     mpl_build_end(&c->builder);

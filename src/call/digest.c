@@ -71,11 +71,7 @@ void moonplan_call_plan_digest(const moonplan_call_plan *plan, uint8_t out[32]) 
 
 bool moonplan_digest(uint8_t out[32], const char *text, size_t length,
                      const moonplan_options *options, moonplan_error *err) {
-    moonplan_options own;
-    if (options)
-        own = *options;
-    else
-        moonplan_options_init(&own);
+    moonplan_options own = mpl_options_of(options);
     own.enforce_capabilities = false;
     own.borrow = true;
     /* The plan is gone when this returns, so it needs no memory of the host's unless it is large;

@@ -237,11 +237,7 @@ static moonplan_text open_body(const moonplan_artifact *artifact, moonplan_kind 
 static void close_body(const moonplan_artifact *artifact, bool parsed,
                        const moonplan_options *options, const moonplan_error *fault,
                        moonplan_error *err) {
-    moonplan_options own;
-    if (options)
-        own = *options;
-    else
-        moonplan_options_init(&own);
+    moonplan_options own = mpl_options_of(options);
     if (artifact->url.transport == MOONPLAN_TRANSPORT_FILE && own.errors) *own.errors = NULL;
     if (parsed) return;
     if (artifact->url.transport != MOONPLAN_TRANSPORT_FILE || fault->code == MOONPLAN_MEMORY) {

@@ -29,12 +29,8 @@ const char *mpl_panic_text(moonplan_abi_value code) {
     return NULL;
 }
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 static void member(mpl_builder *builder, const char *name, moonplan_text value) {
-    mpl_build_name(builder, text_of(name));
+    mpl_build_name(builder, mpl_text_of(name));
     mpl_build_string(builder, value);
 }
 
@@ -170,13 +166,13 @@ void mpl_revert_build(mpl_builder *builder, const moonplan_abi *own, const uint8
         }
     }
     mpl_build_object(builder);
-    member(builder, "kind", text_of(kind));
+    member(builder, "kind", mpl_text_of(kind));
     member(builder, "text", (moonplan_text){s.bytes, s.length});
     if (length >= 4) member(builder, "selector", (moonplan_text){selector, sizeof selector});
     if (r.entry) {
         member(builder, "signature", r.entry->signature);
         member(builder, "name", r.entry->name);
-        member(builder, "source", r.source ? r.source->origin : text_of("solidity"));
+        member(builder, "source", r.source ? r.source->origin : mpl_text_of("solidity"));
     }
     if (r.decoded) {
         if (!r.source) {
@@ -184,11 +180,11 @@ void mpl_revert_build(mpl_builder *builder, const moonplan_abi *own, const uint8
             mpl_build_name(builder, first->type->name);
             mpl_abi_build(builder, first);
         }
-        mpl_build_name(builder, text_of("arguments"));
+        mpl_build_name(builder, mpl_text_of("arguments"));
         mpl_abi_build_arguments(builder, &r.values);
         mpl_abi_build_notes(builder, r.notes, 0);
     }
-    mpl_build_name(builder, text_of("data"));
+    mpl_build_name(builder, mpl_text_of("data"));
     mpl_build_bytes(builder, bytes, length);
     mpl_build_end(builder);
     moonplan_error_list_free(r.notes);

@@ -4,10 +4,6 @@
 
 #include "../core/text.h"
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 static const moonplan_text no_text = {NULL, 0};
 
 static void copy_pointer(char *out, const mpl_pointer *pointer) {
@@ -17,9 +13,9 @@ static void copy_pointer(char *out, const mpl_pointer *pointer) {
 
 void mpl_transaction_pointer(char out[MPL_TRANSACTION_POINTER], size_t step) {
     mpl_pointer pointer = {0};
-    mpl_pointer_name(&pointer, text_of("ordered_steps"));
+    mpl_pointer_name(&pointer, mpl_text_of("ordered_steps"));
     mpl_pointer_index(&pointer, step - 1);
-    mpl_pointer_name(&pointer, text_of("transaction"));
+    mpl_pointer_name(&pointer, mpl_text_of("transaction"));
     copy_pointer(out, &pointer);
 }
 
@@ -94,7 +90,7 @@ static void review_step(mpl_review_run *run, const moonplan_call *call, size_t s
                  &call->gas);
     }
     mpl_member_number(builder, "data_bytes", length);
-    mpl_build_name(builder, text_of("call"));
+    mpl_build_name(builder, mpl_text_of("call"));
     mpl_build_object(builder);
     mpl_review_call(run, &scene, data, length);
     mpl_build_end(builder);
@@ -144,23 +140,23 @@ static void build_names(mpl_builder *builder, const moonplan_call_plan *plan) {
         {"simulation_failure_policy",
          moonplan_value_type(moonplan_call_plan_failure_policy(plan)) != MOONPLAN_NONE},
         {"extensions", moonplan_value_type(moonplan_call_plan_extensions(plan)) != MOONPLAN_NONE}};
-    mpl_build_name(builder, text_of("outside_digest"));
+    mpl_build_name(builder, mpl_text_of("outside_digest"));
     mpl_build_array(builder);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].present) mpl_build_string(builder, text_of(names[i].name));
+        if (names[i].present) mpl_build_string(builder, mpl_text_of(names[i].name));
     mpl_build_end(builder);
 }
 
 void mpl_review_build_findings(mpl_review_run *run) {
     mpl_builder *builder = &run->builder;
     const mpl_findings *findings = &run->findings;
-    mpl_build_name(builder, text_of("findings"));
+    mpl_build_name(builder, mpl_text_of("findings"));
     mpl_build_array(builder);
     for (size_t i = 0; i < findings->count; i++) {
         const moonplan_finding *item = &findings->items[i];
         mpl_build_object(builder);
-        mpl_member_text(builder, "code", text_of(moonplan_finding_info_at(item->code)->name));
-        mpl_member_text(builder, "severity", text_of(moonplan_severity_name(item->severity)));
+        mpl_member_text(builder, "code", mpl_text_of(moonplan_finding_info_at(item->code)->name));
+        mpl_member_text(builder, "severity", mpl_text_of(moonplan_severity_name(item->severity)));
         if (item->step) mpl_member_number(builder, "step", item->step);
         if (item->call.length) mpl_member_text(builder, "call", item->call);
         mpl_member_text(builder, "at", item->at);
@@ -168,7 +164,7 @@ void mpl_review_build_findings(mpl_review_run *run) {
         mpl_build_end(builder);
     }
     mpl_build_end(builder);
-    mpl_build_name(builder, text_of("counts"));
+    mpl_build_name(builder, mpl_text_of("counts"));
     mpl_build_object(builder);
     for (moonplan_severity severity = MOONPLAN_DANGER; severity >= MOONPLAN_INFO; severity--)
         mpl_member_number(builder, moonplan_severity_name(severity), findings->total[severity]);
@@ -183,25 +179,25 @@ static void build_plan(mpl_review_run *run, const moonplan_call_plan *plan) {
     uint8_t digest[32];
     moonplan_call_plan_digest(plan, digest);
     mpl_build_object(builder);
-    mpl_build_name(builder, text_of("digest"));
+    mpl_build_name(builder, mpl_text_of("digest"));
     mpl_build_bytes(builder, digest, sizeof digest);
     mpl_member_text(builder, "chain_id", moonplan_call_plan_chain_id(plan));
     mpl_member_text(builder, "caip2_chain_id", moonplan_call_plan_caip2_chain_id(plan));
     mpl_member_text(builder, "sender", moonplan_call_plan_sender(plan));
-    mpl_build_name(builder, text_of("required_capabilities"));
+    mpl_build_name(builder, mpl_text_of("required_capabilities"));
     if (moonplan_value_type(capabilities) == MOONPLAN_NONE) {
         mpl_build_array(builder);
         mpl_build_end(builder);
     } else {
         mpl_build_value(builder, capabilities);
     }
-    mpl_build_name(builder, text_of("steps"));
+    mpl_build_name(builder, mpl_text_of("steps"));
     mpl_build_array(builder);
     for (size_t i = 0; !run->no_memory && moonplan_call_plan_step(plan, &call, i); i++)
         review_step(run, &call, i + 1);
     mpl_build_end(builder);
     if (moonplan_value_type(policy) != MOONPLAN_NONE) {
-        mpl_build_name(builder, text_of("failure_policy"));
+        mpl_build_name(builder, mpl_text_of("failure_policy"));
         mpl_build_value(builder, policy);
     }
     build_names(builder, plan);

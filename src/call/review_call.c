@@ -6,24 +6,20 @@
 /* A longer signature would leave no room in a message. */
 #define CALLED_MOST 120
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 moonplan_text mpl_show_address(mpl_shown *shown, const uint8_t *address) {
-    if (!address) return text_of("an unknown address");
+    if (!address) return mpl_text_of("an unknown address");
     memcpy(shown->bytes, "0x", 2);
     mpl_hex_encode(shown->bytes + 2, address, 20);
     return (moonplan_text){shown->bytes, sizeof shown->bytes};
 }
 
 void mpl_member_text(mpl_builder *builder, const char *name, moonplan_text value) {
-    mpl_build_name(builder, text_of(name));
-    mpl_build_string(builder, value.bytes ? value : text_of(""));
+    mpl_build_name(builder, mpl_text_of(name));
+    mpl_build_string(builder, value.bytes ? value : mpl_text_of(""));
 }
 
 void mpl_member_number(mpl_builder *builder, const char *name, uint64_t number) {
-    mpl_build_name(builder, text_of(name));
+    mpl_build_name(builder, mpl_text_of(name));
     mpl_build_integer(builder, (int64_t)number);
 }
 
@@ -37,7 +33,7 @@ void mpl_member_value(mpl_builder *builder, mpl_uint256 value) {
 
 moonplan_text mpl_called(const moonplan_abi_entry *entry) {
     if (entry->signature.length <= CALLED_MOST) return entry->signature;
-    return entry->name.length <= CALLED_MOST ? entry->name : text_of("a function");
+    return entry->name.length <= CALLED_MOST ? entry->name : mpl_text_of("a function");
 }
 
 /* -- Which description to use --------------------------------------------------*/
@@ -193,8 +189,8 @@ static bool has_hidden(const moonplan_abi_value *value) {
 static void build_undecoded(mpl_review_run *run, const char *reason, const uint8_t *data,
                             size_t length) {
     run->facts.unclear = true;
-    mpl_member_text(&run->builder, "reason", text_of(reason));
-    mpl_build_name(&run->builder, text_of("data"));
+    mpl_member_text(&run->builder, "reason", mpl_text_of(reason));
+    mpl_build_name(&run->builder, mpl_text_of("data"));
     mpl_build_bytes(&run->builder, data, length);
 }
 
@@ -205,11 +201,11 @@ static void build_function(mpl_review_run *run, const choice *c) {
     mpl_member_text(builder, "selector", (moonplan_text){digits, sizeof digits});
     mpl_member_text(builder, "signature", c->entry->signature);
     mpl_member_text(builder, "name", c->entry->name);
-    mpl_member_text(builder, "source", c->source ? c->source->origin : text_of("standard"));
+    mpl_member_text(builder, "source", c->source ? c->source->origin : mpl_text_of("standard"));
     if (!c->source)
         mpl_member_text(builder, "defined_by",
-                        text_of(mpl_known_row(run->known, c->entry)->source));
-    mpl_build_name(builder, text_of("guess"));
+                        mpl_text_of(mpl_known_row(run->known, c->entry)->source));
+    mpl_build_name(builder, mpl_text_of("guess"));
     mpl_build_boolean(builder, !c->certain);
 }
 
@@ -282,7 +278,7 @@ static void unknown(mpl_review_run *run, const mpl_scene *scene, const choice *s
 static void build_unknown(mpl_review_run *run, const uint8_t *data, size_t length) {
     char digits[10] = "0x";
     mpl_hex_encode(digits + 2, data, 4);
-    mpl_member_text(&run->builder, "kind", text_of("not_decoded"));
+    mpl_member_text(&run->builder, "kind", mpl_text_of("not_decoded"));
     mpl_member_text(&run->builder, "selector", (moonplan_text){digits, sizeof digits});
     build_undecoded(run, "nobody described this function", data, length);
 }
@@ -300,9 +296,9 @@ static void described(mpl_review_run *run, const mpl_scene *scene, const choice 
     try_decode(run, &a, &c->entry->inputs, data, length);
     if (standard.fine) meanings[count++] = (mpl_meaning){known, row, &standard.values};
     if (a.fine) {
-        mpl_member_text(builder, "kind", text_of("decoded"));
+        mpl_member_text(builder, "kind", mpl_text_of("decoded"));
         build_function(run, c);
-        mpl_build_name(builder, text_of("arguments"));
+        mpl_build_name(builder, mpl_text_of("arguments"));
         mpl_abi_build_arguments(builder, &a.values);
         mpl_abi_build_notes(builder, a.notes, a.missing);
         note_findings(run, scene, c->entry, &a);
@@ -313,7 +309,7 @@ static void described(mpl_review_run *run, const mpl_scene *scene, const choice 
         meanings[count++] = (mpl_meaning){c->entry, contradiction ? NULL : row, &a.values};
     } else if (!run->no_memory) {
         unreadable(run, scene, c->entry, &a);
-        mpl_member_text(builder, "kind", text_of("not_decoded"));
+        mpl_member_text(builder, "kind", mpl_text_of("not_decoded"));
         build_function(run, c);
         build_undecoded(run, a.err.message, data, length);
     }
@@ -344,12 +340,12 @@ void mpl_review_call(mpl_review_run *run, const mpl_scene *scene, const uint8_t 
     if (run->no_memory) return;
     mpl_review_target(run, scene);
     if (length == 0) {
-        mpl_member_text(builder, "kind", text_of("value"));
+        mpl_member_text(builder, "kind", mpl_text_of("value"));
     } else if (length < 4) {
         MPL_FIND_IN(run, scene, DECODE_NO_SELECTOR,
                     "not decoded: %u byte%s of calldata, and a selector has 4", (uint64_t)length,
                     length == 1 ? "" : "s");
-        mpl_member_text(builder, "kind", text_of("not_decoded"));
+        mpl_member_text(builder, "kind", mpl_text_of("not_decoded"));
         build_undecoded(run, "too short for a selector", data, length);
     } else {
         selected(run, scene, data, length);
@@ -405,7 +401,7 @@ moonplan_document *moonplan_call_decode(const uint8_t *bytes, size_t length, moo
         options = &defaults;
     }
     if (mpl_review_open(&run, &alloc, options, context, err)) {
-        mpl_scene scene = {.step = 0, .id = text_of("1"), .at = ""};
+        mpl_scene scene = {.step = 0, .id = mpl_text_of("1"), .at = ""};
         run.chain_id = chain_id;
         if (to.length == 42 && mpl_hex_scan(to) != MPL_HEX_NO) {
             mpl_hex_decode(target, to.bytes + 2, 20);

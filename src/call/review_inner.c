@@ -12,10 +12,6 @@ typedef struct inner {
     bool open, refused; /* refused: over the depth, and said so */
 } inner;
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 static bool next_id(inner *in, mpl_scene *scene) {
     char digits[20];
     size_t at = sizeof digits, number = ++in->count;
@@ -70,7 +66,7 @@ static void add(inner *in, mpl_scene scene, const uint8_t *data, size_t length) 
     scene.assumed = scene.assumed || in->outer->assumed;
     if (!next_id(in, &scene)) return;
     if (!in->open) {
-        mpl_build_name(builder, text_of("calls"));
+        mpl_build_name(builder, mpl_text_of("calls"));
         mpl_build_array(builder);
         in->open = true;
     }
@@ -80,11 +76,11 @@ static void add(inner *in, mpl_scene scene, const uint8_t *data, size_t length) 
     mpl_member_value(builder, scene.value);
     mpl_member_number(builder, "data_bytes", length);
     if (scene.delegate) {
-        mpl_build_name(builder, text_of("delegate"));
+        mpl_build_name(builder, mpl_text_of("delegate"));
         mpl_build_boolean(builder, true);
     }
     if (scene.assumed) {
-        mpl_build_name(builder, text_of("assumed"));
+        mpl_build_name(builder, mpl_text_of("assumed"));
         mpl_build_boolean(builder, true);
     }
     mpl_review_call(run, &scene, data, length);

@@ -21,10 +21,6 @@ static const mpl_shape transaction_shape = {"the transaction",
                                              {"contractInputsValues", false},
                                              {"operation", false}}};
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 static moonplan_value member(moonplan_value object, const char *name) {
     return moonplan_value_member(object, name, strlen(name));
 }
@@ -38,7 +34,7 @@ static bool absent(moonplan_value value) {
 /* -- From a plan -----------------------------------------------------------------*/
 
 static void build_member(mpl_builder *builder, const char *name, moonplan_text value) {
-    mpl_build_name(builder, text_of(name));
+    mpl_build_name(builder, mpl_text_of(name));
     mpl_build_string(builder, value);
 }
 
@@ -49,7 +45,7 @@ static void build_address(mpl_builder *builder, const char *name, moonplan_text 
 }
 
 static void build_null(mpl_builder *builder, const char *name) {
-    mpl_build_name(builder, text_of(name));
+    mpl_build_name(builder, mpl_text_of(name));
     mpl_build_null(builder);
 }
 
@@ -61,22 +57,22 @@ static void build_batch(mpl_builder *builder, const moonplan_call_plan *plan, ui
     moonplan_call_plan_digest(plan, digest);
     mpl_hex_encode(name + 7, digest, sizeof digest);
     mpl_build_object(builder);
-    build_member(builder, "version", text_of(VERSION));
+    build_member(builder, "version", mpl_text_of(VERSION));
     build_member(builder, "chainId", moonplan_call_plan_chain_id(plan));
-    mpl_build_name(builder, text_of("createdAt"));
+    mpl_build_name(builder, mpl_text_of("createdAt"));
     mpl_build_integer(builder, (int64_t)created);
-    mpl_build_name(builder, text_of("meta"));
+    mpl_build_name(builder, mpl_text_of("meta"));
     mpl_build_object(builder);
     build_member(builder, "name", (moonplan_text){name, 7 + 2 * sizeof digest});
-    build_member(builder, "description", text_of(""));
+    build_member(builder, "description", mpl_text_of(""));
     build_address(builder, "createdFromSafeAddress", moonplan_call_plan_sender(plan));
-    build_member(builder, "createdFromOwnerAddress", text_of(""));
+    build_member(builder, "createdFromOwnerAddress", mpl_text_of(""));
     if (checksum) {
-        mpl_build_name(builder, text_of("checksum"));
+        mpl_build_name(builder, mpl_text_of("checksum"));
         mpl_build_bytes(builder, checksum, 32);
     }
     mpl_build_end(builder);
-    mpl_build_name(builder, text_of("transactions"));
+    mpl_build_name(builder, mpl_text_of("transactions"));
     mpl_build_array(builder);
     for (size_t i = 0; moonplan_call_plan_step(plan, &call, i); i++) {
         mpl_build_object(builder);
@@ -225,7 +221,7 @@ static moonplan_text encode(mpl_conversion *c, moonplan_value transaction) {
     /* Neither is a function: plain value, without calldata. */
     if ((mpl_text_is(name, "receive") || mpl_text_is(name, "fallback")) &&
         moonplan_value_count(member(method, "inputs")) == 0)
-        return text_of("0x");
+        return mpl_text_of("0x");
     if (absent(values) && moonplan_value_count(member(method, "inputs"))) {
         MPL_REFUSE(c, CONVERT_SHAPE, method, "the method has inputs, and there are no values");
         return none;
@@ -301,7 +297,7 @@ static void read_transaction(mpl_conversion *c, moonplan_value transaction, size
         if (!absent(method))
             MPL_LOSE(c, CONVERT_LOST, method, "the description of the method; the data count");
     } else {
-        bytes = absent(method) ? text_of("0x") : encode(c, transaction);
+        bytes = absent(method) ? mpl_text_of("0x") : encode(c, transaction);
     }
     mpl_convert_step(c, step, chain_id, sender, to, bytes, value);
 }

@@ -17,10 +17,6 @@ static const mpl_shape batch_shape = {"the batch",
 static const mpl_shape call_shape = {
     "the call", {{"to", false}, {"data", false}, {"value", false}, {"capabilities", false}}};
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 static moonplan_value member(moonplan_value object, const char *name) {
     return moonplan_value_member(object, name, strlen(name));
 }
@@ -35,12 +31,12 @@ static void build_quantity(mpl_builder *builder, const char *name, moonplan_text
     char hex[MPL_UINT256_TEXT];
     mpl_uint256 number = mpl_uint256_of(0);
     mpl_uint256_from_decimal(&number, decimal);
-    mpl_build_name(builder, text_of(name));
+    mpl_build_name(builder, mpl_text_of(name));
     mpl_build_string(builder, (moonplan_text){hex, mpl_uint256_hex(hex, number)});
 }
 
 static void build_member(mpl_builder *builder, const char *name, moonplan_text value) {
-    mpl_build_name(builder, text_of(name));
+    mpl_build_name(builder, mpl_text_of(name));
     mpl_build_string(builder, value);
 }
 
@@ -53,12 +49,12 @@ moonplan_document *moonplan_to_send_calls(const moonplan_call_plan *plan,
     mpl_builder *builder = &c.builder;
     bool atomic = mpl_convert_leave(&c, plan);
     mpl_build_object(builder);
-    build_member(builder, "version", text_of(VERSION));
+    build_member(builder, "version", mpl_text_of(VERSION));
     build_member(builder, "from", moonplan_call_plan_sender(plan));
     build_quantity(builder, "chainId", moonplan_call_plan_chain_id(plan));
-    mpl_build_name(builder, text_of("atomicRequired"));
+    mpl_build_name(builder, mpl_text_of("atomicRequired"));
     mpl_build_boolean(builder, atomic);
-    mpl_build_name(builder, text_of("calls"));
+    mpl_build_name(builder, mpl_text_of("calls"));
     mpl_build_array(builder);
     for (size_t i = 0; !mpl_convert_failed(&c) && moonplan_call_plan_step(plan, &call, i); i++) {
         mpl_build_object(builder);
@@ -107,8 +103,8 @@ static void read_call(mpl_conversion *c, moonplan_value call, size_t step, moonp
         return;
     }
     moonplan_text target = mpl_convert_address(c, "to", to);
-    moonplan_text bytes = absent(data) ? text_of("0x") : mpl_convert_bytes(c, "data", data);
-    moonplan_text wei = absent(value) ? text_of("0") : mpl_convert_quantity(c, "value", value);
+    moonplan_text bytes = absent(data) ? mpl_text_of("0x") : mpl_convert_bytes(c, "data", data);
+    moonplan_text wei = absent(value) ? mpl_text_of("0") : mpl_convert_quantity(c, "value", value);
     check_capabilities(c, member(call, "capabilities"));
     mpl_convert_step(c, step, chain_id, sender, target, bytes, wei);
 }

@@ -262,11 +262,7 @@ moonplan_typed_data *mpl_typed_data_read(moonplan_document *document,
 moonplan_typed_data *moonplan_typed_data_parse(const char *text, size_t length,
                                                const moonplan_options *options,
                                                moonplan_error *err) {
-    moonplan_options own;
-    if (options)
-        own = *options;
-    else
-        moonplan_options_init(&own);
+    moonplan_options own = mpl_options_of(options);
     moonplan_document *document =
         mpl_read_within(text, length, "request_bytes", own.limits.request_bytes, &own, err);
     return document ? mpl_typed_data_read(document, &own, err) : NULL;
@@ -353,11 +349,7 @@ bool mpl_typed_data_same_origin(moonplan_text origin, moonplan_text delivery) {
 bool moonplan_typed_data_check(const moonplan_typed_data *request,
                                const moonplan_typed_data_situation *situation,
                                const moonplan_options *options, moonplan_error *err) {
-    moonplan_options own;
-    if (options)
-        own = *options;
-    else
-        moonplan_options_init(&own);
+    moonplan_options own = mpl_options_of(options);
     mpl_faults faults;
     mpl_faults_open(&faults, &own);
     /* In document order, whatever it is. */

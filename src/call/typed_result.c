@@ -206,11 +206,7 @@ typedef void (*checker)(mpl_faults *faults, moonplan_value value,
 static bool check(checker judge, const moonplan_document *document,
                   const moonplan_typed_data *request, const moonplan_options *options,
                   moonplan_error *err) {
-    moonplan_options own;
-    if (options)
-        own = *options;
-    else
-        moonplan_options_init(&own);
+    moonplan_options own = mpl_options_of(options);
     mpl_faults faults;
     mpl_faults_open(&faults, &own);
     judge(&faults, moonplan_document_root(document), request);

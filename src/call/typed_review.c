@@ -7,10 +7,6 @@
 
 static const moonplan_text no_text = {NULL, 0};
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 /* A message that is an allowance or a transfer once it is signed. The contract that takes the
  * signature knows the message by its type's hash, so names and types have to be exactly these. */
 typedef enum shape {
@@ -135,7 +131,7 @@ static bool declares(const mpl_eip712_struct *declared, const char *name, const 
 static bool has_amounts(const mpl_eip712 *types, shape which) {
     bool allowance = which == PERMIT2_ALLOWANCE;
     size_t number =
-        mpl_eip712_find(types, text_of(allowance ? "PermitDetails" : "TokenPermissions"));
+        mpl_eip712_find(types, mpl_text_of(allowance ? "PermitDetails" : "TokenPermissions"));
     if (number == SIZE_MAX) return false;
     const mpl_eip712_struct *declared = &types->structs[number];
     return declares(declared, "token", "address") &&
@@ -163,7 +159,7 @@ static shape shape_of(const moonplan_typed_data *request) {
 static moonplan_text show(mpl_shown *shown, moonplan_value value) {
     moonplan_text text = moonplan_value_string(value);
     uint8_t bytes[20];
-    if (text.length != 42) return text_of("a contract that the domain does not name");
+    if (text.length != 42) return mpl_text_of("a contract that the domain does not name");
     mpl_hex_decode(bytes, text.bytes + 2, 20);
     return mpl_show_address(shown, bytes);
 }
@@ -377,13 +373,13 @@ static void judge(typed_run *t) {
 /* -- The document ----------------------------------------------------------------*/
 
 static void build_digest(mpl_builder *builder, const char *name, const uint8_t digest[32]) {
-    mpl_build_name(builder, text_of(name));
+    mpl_build_name(builder, mpl_text_of(name));
     mpl_build_bytes(builder, digest, 32);
 }
 
 static void build_delivery(mpl_builder *builder, const moonplan_typed_data *request) {
     if (!request->delivery_url.bytes) return;
-    mpl_build_name(builder, text_of("delivery"));
+    mpl_build_name(builder, mpl_text_of("delivery"));
     mpl_build_object(builder);
     mpl_member_text(builder, "url", request->delivery_url);
     mpl_member_text(builder, "request_id", request->request_id);
@@ -397,7 +393,8 @@ static bool build(mpl_review_run *run, const moonplan_typed_data *request) {
     uint8_t hash[32];
     types.alloc = run->alloc; /* the memory on the way is ours */
     mpl_build_object(builder);
-    mpl_member_text(builder, "kind", text_of(moonplan_kind_name(MOONPLAN_KIND_TYPED_DATA_REQUEST)));
+    mpl_member_text(builder, "kind",
+                    mpl_text_of(moonplan_kind_name(MOONPLAN_KIND_TYPED_DATA_REQUEST)));
     build_digest(builder, "request_digest", request->digests.request_digest);
     build_digest(builder, "signing_digest", request->digests.signing_digest);
     build_digest(builder, "domain_separator", request->digests.domain_separator);
@@ -411,10 +408,10 @@ static bool build(mpl_review_run *run, const moonplan_typed_data *request) {
         mpl_member_text(builder, "valid_until_time", (moonplan_text){until, length});
     }
     build_delivery(builder, request);
-    mpl_build_name(builder, text_of("domain"));
+    mpl_build_name(builder, mpl_text_of("domain"));
     if (!mpl_eip712_hash_struct(&types, request->domain_type, request->domain, builder, hash))
         return false;
-    mpl_build_name(builder, text_of("message"));
+    mpl_build_name(builder, mpl_text_of("message"));
     if (!mpl_eip712_hash_struct(&types, request->primary, request->message, builder, hash))
         return false;
     mpl_review_build_findings(run);
@@ -426,11 +423,7 @@ moonplan_review *moonplan_typed_data_review_new(const moonplan_typed_data *reque
                                                 const moonplan_review_context *context,
                                                 const moonplan_options *options,
                                                 moonplan_error *err) {
-    moonplan_options own;
-    if (options)
-        own = *options;
-    else
-        moonplan_options_init(&own);
+    moonplan_options own = mpl_options_of(options);
     mpl_alloc alloc = mpl_alloc_of(&own);
     moonplan_review *review = mpl_allocate(&alloc, sizeof *review);
     if (!review) {

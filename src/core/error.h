@@ -21,6 +21,8 @@ void mpl_error_set(moonplan_error *err, moonplan_code code, size_t offset,
                    const mpl_pointer *pointer, const char *format, ...);
 void mpl_error_memory(moonplan_error *err);
 
+/* A copy of what the caller gave, or the defaults for NULL. */
+moonplan_options mpl_options_of(const moonplan_options *options);
 /* False with the code `option` when a limit was set, past moonplan_options_limit, to what it cannot
  * be set to: some of them guard fixed sizes. */
 bool mpl_options_sound(const moonplan_options *options, moonplan_error *err);

@@ -34,6 +34,13 @@ void moonplan_options_init(moonplan_options *options) {
     options->jobs = 1;
 }
 
+moonplan_options mpl_options_of(const moonplan_options *options) {
+    if (options) return *options;
+    moonplan_options defaults;
+    moonplan_options_init(&defaults);
+    return defaults;
+}
+
 bool mpl_options_sound(const moonplan_options *options, moonplan_error *err) {
     /* Nearly always they are: no look at the table then. */
     bool sound = true;

@@ -6,6 +6,9 @@
 
 #include "../moonplan.h"
 
+static inline moonplan_text mpl_text_of(const char *ended) {
+    return (moonplan_text){ended, strlen(ended)};
+}
 /* The literal's length is known to the compiler where it is written out. */
 static inline bool mpl_text_is(moonplan_text text, const char *literal) {
     size_t length = strlen(literal);

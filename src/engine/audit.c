@@ -8,10 +8,6 @@
 
 #define AUDIT_CONTEXT "moonplan-audit-1"
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 static const mpl_trail *trail_of(const moonplan_engine *engine, moonplan_error *err) {
     if (engine->store.trail) return engine->store.trail;
     mpl_error_set(err, MOONPLAN_OPTION, MOONPLAN_NO_OFFSET, NULL,
@@ -95,7 +91,7 @@ static bool head_text(mpl_buffer *out, const mpl_head *head, int64_t time) {
     if (builder.error.code == MOONPLAN_OK) {
         mpl_build_object(&builder);
         mpl_build_name(&builder, MOONPLAN_TEXT("digest"));
-        mpl_build_string(&builder, text_of(head->digest));
+        mpl_build_string(&builder, mpl_text_of(head->digest));
         mpl_build_name(&builder, MOONPLAN_TEXT("sequence"));
         mpl_build_integer(&builder, head->sequence);
         mpl_build_name(&builder, MOONPLAN_TEXT("time"));
@@ -197,7 +193,7 @@ static void check_itself(mpl_audit *a, const mpl_record *record, bool sound) {
     else if (a->last_sequence == record->sequence - 1 &&
              !mpl_text_is(record->before, a->last_digest))
         /* This one is what it was; so the one before it is not. */
-        MPL_AUDIT_FAULT(a, text_of(a->last_job), a->last_sequence, "edited",
+        MPL_AUDIT_FAULT(a, mpl_text_of(a->last_job), a->last_sequence, "edited",
                         "record %u is not what was written: record %u followed another one",
                         (uint64_t)a->last_sequence, number);
 }
@@ -231,7 +227,7 @@ static void check_end(mpl_audit *a) {
         check_missing(a, a->head.sequence);
     else if (a->last_sequence == a->head.sequence && a->last_sequence > 0 &&
              strcmp(a->head.digest, a->last_digest) != 0)
-        MPL_AUDIT_FAULT(a, text_of(a->last_job), a->last_sequence, "edited",
+        MPL_AUDIT_FAULT(a, mpl_text_of(a->last_job), a->last_sequence, "edited",
                         "record %u is not what was written: the store notes another digest of it",
                         (uint64_t)a->last_sequence);
     else if (a->head.sequence == 0 && strcmp(a->head.digest, mpl_no_digest) != 0)
@@ -289,7 +285,7 @@ static bool check_all(mpl_audit *a, const moonplan_public_key *key, moonplan_err
 /* -- The report ----------------------------------------------------------------*/
 
 static void count(mpl_builder *out, const char *name, int64_t number) {
-    mpl_build_name(out, text_of(name));
+    mpl_build_name(out, mpl_text_of(name));
     mpl_build_integer(out, number);
 }
 
@@ -303,7 +299,7 @@ static moonplan_document *report(mpl_audit *a, const moonplan_document *faults,
         count(&out, "jobs", a->jobs);
         count(&out, "records", a->records);
         mpl_build_name(&out, MOONPLAN_TEXT("head"));
-        mpl_build_string(&out, text_of(a->head.digest));
+        mpl_build_string(&out, mpl_text_of(a->head.digest));
         if (a->signed_sound) {
             mpl_time_write(time, a->signed_head.time);
             mpl_build_name(&out, MOONPLAN_TEXT("signed"));

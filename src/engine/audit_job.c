@@ -4,10 +4,6 @@
 #include "../core/text.h"
 #include "audit.h"
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 void mpl_audit_fault(mpl_audit *audit, moonplan_text job_id, int64_t sequence, const char *what,
                      const moonplan_error *message) {
     mpl_builder *out = &audit->out;
@@ -27,9 +23,9 @@ void mpl_audit_fault(mpl_audit *audit, moonplan_text job_id, int64_t sequence, c
         mpl_build_integer(out, sequence);
     }
     mpl_build_name(out, MOONPLAN_TEXT("what"));
-    mpl_build_string(out, text_of(what));
+    mpl_build_string(out, mpl_text_of(what));
     mpl_build_name(out, MOONPLAN_TEXT("message"));
-    mpl_build_string(out, text_of(message->message));
+    mpl_build_string(out, mpl_text_of(message->message));
     mpl_build_end(out);
 }
 
@@ -165,10 +161,10 @@ static const char *odd_step(const told *t, size_t n) {
     if (step->result)
         mpl_digest_text(result, moonplan_value_source(moonplan_document_root(step->result)));
     if (step->status != said->status) return "status";
-    if (!same(text_of(result), said->result)) return "result";
-    if (!same(text_of(evidence->result), said->result)) return "result's digest";
+    if (!same(mpl_text_of(result), said->result)) return "result";
+    if (!same(mpl_text_of(evidence->result), said->result)) return "result's digest";
     if (step->started != said->started || step->completed != said->completed) return "time";
-    if (!same(text_of(evidence->approval), said->approval)) return "approval";
+    if (!same(mpl_text_of(evidence->approval), said->approval)) return "approval";
     if (!same(step->digested ? (moonplan_text){step->digest, sizeof step->digest}
                              : (moonplan_text){NULL, 0},
               said->code))
@@ -177,7 +173,7 @@ static const char *odd_step(const told *t, size_t n) {
         bool begun = said->status != MOONPLAN_PENDING || mpl_status_ended(t->status);
         return evidence->input[0] && !begun ? "input's digest" : NULL;
     }
-    if (!same(text_of(evidence->input), said->input)) return "input's digest";
+    if (!same(mpl_text_of(evidence->input), said->input)) return "input's digest";
     if (!same(evidence->version, said->version)) return "version";
     return same(evidence->risk, said->risk) ? NULL : "risk";
 }
@@ -205,9 +201,10 @@ static bool odd_job(mpl_audit *a, const told *t, const mpl_stored *stored, const
     if (failed && failure.detail.document &&
         !same_value(a, failure.detail, t->failure.detail, &detail))
         return false;
-    if (!same(text_of(plan), t->plan) || !same(text_of(job->evidence->plan), t->plan))
+    if (!same(mpl_text_of(plan), t->plan) || !same(mpl_text_of(job->evidence->plan), t->plan))
         *odd = "plan";
-    else if (!same(text_of(caller), t->caller) || !same(text_of(job->evidence->caller), t->caller))
+    else if (!same(mpl_text_of(caller), t->caller) ||
+             !same(mpl_text_of(job->evidence->caller), t->caller))
         *odd = "caller";
     else if (job->status != t->status)
         *odd = "status";

@@ -5,16 +5,12 @@
 #include "../core/build.h"
 #include "../core/text.h"
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 /* -- Refusals ------------------------------------------------------------------*/
 
 bool mpl_twin_check(mpl_twin *twin, const char *id, const char *plan_digest,
                     const char *caller_digest, const moonplan_job *job, moonplan_error *err) {
     const mpl_evidence *evidence = mpl_job_of(job)->evidence;
-    moonplan_text there = text_of(id);
+    moonplan_text there = mpl_text_of(id);
     if (strcmp(plan_digest, evidence->plan) != 0) {
         mpl_error_set(err, MOONPLAN_STORE_CONFLICT, MOONPLAN_NO_OFFSET, NULL,
                       "the key %q belongs to job %q, whose plan has the digest %s; this one has %s",
@@ -64,7 +60,7 @@ bool mpl_filter_takes_time(const moonplan_job_filter *filter, int64_t created) {
     /* What comes behind the seconds is less than a Z. */
     if (since.length && since.bytes[since.length - 1] == 'Z') since.length--;
     mpl_time_write(time, created);
-    return mpl_text_order(text_of(time), since) >= 0;
+    return mpl_text_order(mpl_text_of(time), since) >= 0;
 }
 
 bool mpl_filter_takes(const moonplan_job_filter *filter, const mpl_job *job) {

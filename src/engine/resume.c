@@ -5,10 +5,6 @@
 #include "approval.h"
 #include "audit.h"
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 static void not_found(moonplan_error *err, moonplan_text id) {
     mpl_error_set(err, MOONPLAN_JOB_NOT_FOUND, MOONPLAN_NO_OFFSET, NULL,
                   "there is no job %q in the store", &id);
@@ -173,7 +169,7 @@ static bool check_versions(const again *a, moonplan_error *err) {
         const mpl_entry *entry = mpl_engine_find(a->engine, name, &why);
         if (!entry) {
             moonplan_text reason =
-                text_of(why.code == MOONPLAN_OK ? "is not there any more" : why.message);
+                mpl_text_of(why.code == MOONPLAN_OK ? "is not there any more" : why.message);
             mpl_error_set(err,
                           why.code == MOONPLAN_MEMORY ? why.code : MOONPLAN_JOB_CAPABILITY_GONE,
                           MOONPLAN_NO_OFFSET, NULL, "the capability %q of step %q %s%t", &name, &id,

@@ -4,10 +4,6 @@
 #include "../core/text.h"
 #include "approval.h"
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 const mpl_job *mpl_job_of(const moonplan_job *job) {
     return job->machine;
 }
@@ -171,7 +167,7 @@ moonplan_job *mpl_run_new(moonplan_engine *engine) {
 void mpl_run_begin(moonplan_job *job, mpl_job *machine) {
     job->machine = machine;
     job->want.job = job;
-    job->want.job_id = text_of(machine->id);
+    job->want.job_id = mpl_text_of(machine->id);
     job->want.caller = machine->caller ? moonplan_document_root(machine->caller)
                                        : (moonplan_value){machine->plan->document, UINT32_MAX};
 }
@@ -279,7 +275,7 @@ static moonplan_job *submit(moonplan_engine *engine, const mpl_submission *submi
             mpl_run_submitted(job);
         } else {
             moonplan_job_free(job);
-            job = fine ? mpl_engine_look(engine, text_of(twin.id), err) : NULL;
+            job = fine ? mpl_engine_look(engine, mpl_text_of(twin.id), err) : NULL;
         }
     }
     mpl_engine_leave(engine);
@@ -312,7 +308,7 @@ static bool find_capability(moonplan_job *job) {
         return true;
     }
     moonplan_text reason = {NULL, 0};
-    if (why.code != MOONPLAN_OK) reason = text_of(why.message);
+    if (why.code != MOONPLAN_OK) reason = mpl_text_of(why.message);
     mpl_job_gone(machine, reason, mpl_engine_now(job->engine));
     return false;
 }
@@ -427,7 +423,7 @@ void mpl_run_commit(moonplan_job *job) {
     } else if (given->kind == MPL_ANSWER_FAIL) {
         moonplan_text message =
             given->text ? (moonplan_text){given->text, given->text_length}
-                        : text_of(given->fixed ? given->fixed : "the host could not commit");
+                        : mpl_text_of(given->fixed ? given->fixed : "the host could not commit");
         fine = false;
         mpl_error_set(&err, given->code, MOONPLAN_NO_OFFSET, NULL, "%t", &message);
         /* Longer than an error's message: quoted, and cut where it ends. */
@@ -451,7 +447,7 @@ void mpl_run_commit(moonplan_job *job) {
 static moonplan_failure failure_of(const mpl_answer *given, moonplan_code usual) {
     moonplan_failure failure = {.code = given->code ? given->code : usual};
     if (given->text) failure.message = (moonplan_text){given->text, given->text_length};
-    if (given->fixed) failure.message = text_of(given->fixed);
+    if (given->fixed) failure.message = mpl_text_of(given->fixed);
     if (given->value) failure.detail = moonplan_document_root(given->value);
     return failure;
 }
@@ -598,7 +594,7 @@ bool moonplan_job_stopped(const moonplan_job *job, moonplan_error *err) {
 }
 
 moonplan_text moonplan_job_id(const moonplan_job *job) {
-    return text_of(job->machine->id);
+    return mpl_text_of(job->machine->id);
 }
 
 moonplan_status moonplan_job_status(const moonplan_job *job) {

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "../call/lanes.h"
+#include "../core/error.h"
 
 /* Texts that a thread takes at a time: enough for its lanes to stay full. */
 #define SHARE 64
@@ -32,11 +33,7 @@ static void *labour(void *data) {
 
 size_t moonplan_digest_many(uint8_t (*out)[32], bool *valid, const moonplan_text *texts,
                             size_t count, const moonplan_options *options) {
-    moonplan_options own;
-    if (options)
-        own = *options;
-    else
-        moonplan_options_init(&own);
+    moonplan_options own = mpl_options_of(options);
     own.enforce_capabilities = false;
     own.borrow = true;
     own.errors = NULL;

@@ -92,12 +92,8 @@ static moonplan_text below(moonplan_text path, moonplan_text name) {
 moonplan_fetcher *moonplan_fetcher_new(const moonplan_fetch_options *fetch,
                                        const moonplan_options *options, moonplan_error *err) {
     static const moonplan_fetch_options none = {.file_roots = NULL};
-    moonplan_options own;
+    moonplan_options own = mpl_options_of(options);
     if (!fetch) fetch = &none;
-    if (options)
-        own = *options;
-    else
-        moonplan_options_init(&own);
     if (!mpl_options_sound(&own, err)) return NULL;
     mpl_alloc alloc = mpl_alloc_of(&own);
     moonplan_fetcher *fetcher = mpl_allocate(&alloc, sizeof *fetcher);

@@ -118,11 +118,7 @@ static const origin *find_origin(const moonplan_http *http, const mpl_http_url *
 
 moonplan_http *moonplan_http_new(const moonplan_http_options *given,
                                  const moonplan_options *options, moonplan_error *err) {
-    moonplan_options own;
-    if (options)
-        own = *options;
-    else
-        moonplan_options_init(&own);
+    moonplan_options own = mpl_options_of(options);
     if (!mpl_options_sound(&own, err)) return NULL;
     mpl_alloc alloc = mpl_alloc_of(&own);
     moonplan_http *http = mpl_allocate(&alloc, sizeof *http);

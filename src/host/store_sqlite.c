@@ -12,12 +12,8 @@
 /* Nobody takes a job for longer: a lease that says so is none. */
 #define LEASE_MOST_MS 3600000
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 static moonplan_text digest_of(const char *digest) {
-    return digest[0] ? text_of(digest) : (moonplan_text){NULL, 0};
+    return digest[0] ? mpl_text_of(digest) : (moonplan_text){NULL, 0};
 }
 
 static moonplan_text source_of(const moonplan_document *document) {
@@ -106,8 +102,8 @@ static bool add_event(mpl_sqlite_store *store, const mpl_job *job, size_t n, int
     mpl_record record = {.sequence = all->sequence + 1,
                          .position = own->sequence + 1,
                          .event = {event->bytes, event->length},
-                         .before = text_of(all->digest),
-                         .before_in_job = text_of(own->digest)};
+                         .before = mpl_text_of(all->digest),
+                         .before_in_job = mpl_text_of(own->digest)};
     if (event->failed || !mpl_record_digest(digest, &store->scratch, &record)) {
         mpl_error_memory(err);
         return false;
@@ -176,7 +172,7 @@ static bool find_twin(mpl_sqlite_store *store, mpl_twin *twin, const moonplan_jo
  * are there: so the row comes first, and is set right with them. */
 static bool add_job(mpl_sqlite_store *store, const mpl_job *job, int64_t *number,
                     moonplan_error *err) {
-    moonplan_text goal = job->plan->goal, id = text_of(job->id);
+    moonplan_text goal = job->plan->goal, id = mpl_text_of(job->id);
     sqlite3_stmt *statement = mpl_sqlite_take(store, MPL_SQL_ADD_JOB, err);
     if (!statement) return false;
     mpl_bind_text(store, statement, 1, id);
@@ -265,7 +261,7 @@ static bool set_job(mpl_sqlite_store *store, const mpl_job *job, int64_t row, co
     }
     mpl_buffer_close(&failure);
     if (!fine || mine) return fine;
-    moonplan_text id = text_of(job->id);
+    moonplan_text id = mpl_text_of(job->id);
     mpl_error_set(err, MOONPLAN_STORE_CONFLICT, MOONPLAN_NO_OFFSET, NULL,
                   "the job %q is not ours any more: another process has taken it over", &id);
     return false;

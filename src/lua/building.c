@@ -10,10 +10,6 @@
 #include "../core/uint256.h"
 #include "bind.h"
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 static moonplan_value member(moonplan_value object, const char *name) {
     return moonplan_value_member(object, name, strlen(name));
 }
@@ -23,7 +19,7 @@ static bool is_there(moonplan_value value) {
 }
 
 static void add_text(mpl_builder *out, const char *name, moonplan_text text) {
-    mpl_build_name(out, text_of(name));
+    mpl_build_name(out, mpl_text_of(name));
     mpl_build_string(out, text);
 }
 
@@ -32,7 +28,7 @@ static void add_member(mpl_builder *out, const char *name, moonplan_value object
                        const char *from) {
     moonplan_value value = member(object, from);
     if (!is_there(value)) return;
-    mpl_build_name(out, text_of(name));
+    mpl_build_name(out, mpl_text_of(name));
     mpl_build_value(out, value);
 }
 
@@ -54,7 +50,7 @@ mpl_plugin_item *mpl_plugins_builder(mpl_plugins *plugins, moonplan_text name,
 /* What a capability declares of its input or output: the types of its fields by their names. */
 static void add_types(mpl_builder *out, const char *name, moonplan_value schema) {
     if (!is_there(schema)) return;
-    mpl_build_name(out, text_of(name));
+    mpl_build_name(out, mpl_text_of(name));
     mpl_build_object(out);
     moonplan_walk fields = moonplan_value_walk(schema);
     while (moonplan_walk_next(&fields)) {
@@ -67,7 +63,7 @@ static void add_types(mpl_builder *out, const char *name, moonplan_value schema)
 /* What its steps may name, and what those declare. */
 static bool add_uses(mpl_builder *out, const mpl_making *making, moonplan_error *err) {
     const mpl_item *item = making->item->item;
-    mpl_build_name(out, text_of("uses"));
+    mpl_build_name(out, mpl_text_of("uses"));
     mpl_build_object(out);
     moonplan_walk walk = moonplan_value_walk(member(item->value, "uses"));
     while (moonplan_walk_next(&walk)) {
@@ -98,10 +94,11 @@ static bool make_input(mpl_making *making, moonplan_error *err) {
     mpl_builder out;
     mpl_build_open_wide(&out, making->options);
     mpl_build_object(&out);
-    add_text(&out, "builds", item->builds_steps ? text_of("step_plan") : text_of("call_plan"));
-    mpl_build_name(&out, text_of("params"));
+    add_text(&out, "builds",
+             item->builds_steps ? mpl_text_of("step_plan") : mpl_text_of("call_plan"));
+    mpl_build_name(&out, mpl_text_of("params"));
     mpl_build_value(&out, moonplan_document_root(making->taken));
-    mpl_build_name(&out, text_of("names"));
+    mpl_build_name(&out, mpl_text_of("names"));
     mpl_build_array(&out);
     moonplan_walk walk = moonplan_value_walk(member(item->value, "params"));
     while (moonplan_walk_next(&walk)) mpl_build_string(&out, walk.name);
@@ -119,10 +116,10 @@ static bool make_input(mpl_making *making, moonplan_error *err) {
 
 static void add_call(mpl_builder *out, moonplan_value given, moonplan_value call, int64_t step) {
     mpl_build_object(out);
-    mpl_build_name(out, text_of("step"));
+    mpl_build_name(out, mpl_text_of("step"));
     mpl_build_integer(out, step);
     add_member(out, "kind", call, "kind");
-    mpl_build_name(out, text_of("transaction"));
+    mpl_build_name(out, mpl_text_of("transaction"));
     mpl_build_object(out);
     add_member(out, "chain_id", given, "chain");
     add_member(out, "from", given, "sender");
@@ -140,11 +137,11 @@ static void write_call_plan(mpl_builder *out, moonplan_value given, moonplan_val
     moonplan_text chain = moonplan_value_string(member(given, "chain"));
     memcpy(caip2 + 7, chain.bytes, chain.length); /* at most 32 digits */
     mpl_build_object(out);
-    add_text(out, "schema_version", text_of("1"));
+    add_text(out, "schema_version", mpl_text_of("1"));
     add_text(out, "chain_id", chain);
     add_text(out, "caip2_chain_id", (moonplan_text){caip2, 7 + chain.length});
     add_member(out, "sender", given, "sender");
-    mpl_build_name(out, text_of("ordered_steps"));
+    mpl_build_name(out, mpl_text_of("ordered_steps"));
     mpl_build_array(out);
     moonplan_walk walk = moonplan_value_walk(member(made, "steps"));
     for (int64_t step = 1; moonplan_walk_next(&walk); step++)
@@ -158,9 +155,9 @@ static void write_call_plan(mpl_builder *out, moonplan_value given, moonplan_val
 
 static void write_step_plan(mpl_builder *out, moonplan_value made) {
     mpl_build_object(out);
-    add_text(out, "version", text_of("1.0"));
+    add_text(out, "version", mpl_text_of("1.0"));
     add_member(out, "goal", made, "goal");
-    mpl_build_name(out, text_of("steps"));
+    mpl_build_name(out, mpl_text_of("steps"));
     mpl_build_array(out);
     moonplan_walk walk = moonplan_value_walk(member(made, "steps"));
     while (moonplan_walk_next(&walk)) {
@@ -178,7 +175,7 @@ static void write_step_plan(mpl_builder *out, moonplan_value made) {
  * 0} where none was told. */
 static moonplan_text line_of(const mpl_making *making, moonplan_text at) {
     bool steps = making->item->item->builds_steps;
-    moonplan_text prefix = text_of(steps ? "/steps/" : "/ordered_steps/");
+    moonplan_text prefix = mpl_text_of(steps ? "/steps/" : "/ordered_steps/");
     moonplan_value none = {NULL, UINT32_MAX};
     if (at.length <= prefix.length || memcmp(at.bytes, prefix.bytes, prefix.length) != 0)
         return moonplan_value_string(none);
@@ -196,8 +193,8 @@ static moonplan_text line_of(const mpl_making *making, moonplan_text at) {
 static void retell(moonplan_error *err, const mpl_making *making) {
     if (err->code == MOONPLAN_MEMORY || err->code == MOONPLAN_LIMIT) return;
     moonplan_error inner = *err;
-    moonplan_text code = text_of(moonplan_code_name(inner.code));
-    moonplan_text at = {inner.at, inner.at_length}, message = text_of(inner.message);
+    moonplan_text code = mpl_text_of(moonplan_code_name(inner.code));
+    moonplan_text at = {inner.at, inner.at_length}, message = mpl_text_of(inner.message);
     moonplan_text line = line_of(making, at);
     const moonplan_text *name = &making->item->item->name;
     line.length -= line.bytes ? 2 : 0; /* ": " */
@@ -320,7 +317,7 @@ static bool run(mpl_making *making, moonplan_value given, moonplan_error *err) {
     call->item = making->item->item;
     call->function = MPL_BUILD;
     call->call.options = &making->item->plugin->owner->options;
-    call->call.job_id = call->call.step_id = text_of("build");
+    call->call.job_id = call->call.step_id = mpl_text_of("build");
     call->call.capability = making->item->item->name;
     call->call.input = moonplan_document_root(making->input);
     memcpy(call->call.token, token, sizeof token);

@@ -231,28 +231,24 @@ void mpl_loads_note(mpl_plugins *plugins, mpl_plugin *plugin) {
     plugins->loads[plugins->load_count++] = plugin;
 }
 
-static moonplan_text text_of(const char *text) {
-    return (moonplan_text){text, strlen(text)};
-}
-
 static void tell_one(moonplan_engine *engine, const mpl_plugin *plugin) {
     const mpl_verdict *verdict = &plugin->verdict;
     const char *forgets = mpl_trust_forgets(plugin->owner->trust);
-    moonplan_event event = {.file = text_of(plugin->file)};
-    if (verdict->digest[0]) event.digest = text_of(verdict->digest);
-    if (verdict->key[0]) event.key = text_of(verdict->key);
+    moonplan_event event = {.file = mpl_text_of(plugin->file)};
+    if (verdict->digest[0]) event.digest = mpl_text_of(verdict->digest);
+    if (verdict->key[0]) event.key = mpl_text_of(verdict->key);
     if (plugin->broken.code != MOONPLAN_OK) {
         event.type = MOONPLAN_TEXT("plugin.refused");
-        event.name = text_of(plugin->name);
+        event.name = mpl_text_of(plugin->name);
         event.error.code = plugin->broken.code;
-        event.error.message = text_of(plugin->broken.message);
+        event.error.message = mpl_text_of(plugin->broken.message);
         mpl_engine_tell(engine, &event);
         return;
     }
     event.type = MOONPLAN_TEXT("plugin.loaded");
-    event.decision = text_of(mpl_origin_name(verdict->origin));
-    event.isolation = text_of(plugin->isolation == MPL_STATE ? "state" : "process");
-    if (verdict->origin == MPL_SIGNED && forgets) event.reason = text_of(forgets);
+    event.decision = mpl_text_of(mpl_origin_name(verdict->origin));
+    event.isolation = mpl_text_of(plugin->isolation == MPL_STATE ? "state" : "process");
+    if (verdict->origin == MPL_SIGNED && forgets) event.reason = mpl_text_of(forgets);
     for (size_t i = 0; i < plugin->manifest.count; i++) {
         event.name = plugin->manifest.items[i].name;
         event.version = plugin->manifest.items[i].version;

@@ -4,11 +4,9 @@
 
 #include <string.h>
 
+#include "../core/text.h"
 #include "job.h"
 
-static inline moonplan_text mpl_text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
 static inline size_t mpl_evidence_size(const mpl_job *job) {
     return sizeof *job->evidence + job->plan->count * sizeof *job->evidence->steps;
 }
