@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/core/json_read.h"
 #include "../../src/core/keccak.h"
 #include "../../src/core/scratch.h"
-#include "../../src/core/text_run.h"
-#include "../../src/core/value.h"
 #include "check.h"
 
 /* Numbers that are the same in every run (splitmix64). */
@@ -247,6 +246,152 @@ static void objects_that_are_nearly_alike(void) {
     CHECK(accepted > 2000 && refused > 2000);
 }
 
+/* A value as pieces, to be written again and again with little changes. */
+typedef struct piece {
+    enum { OBJECT, ARRAY, END, NAME, SCALAR } kind;
+    size_t which;
+} piece;
+
+static const char *const a_name[] = {"a", "b", "ab", "name", "nam\\u0065", "chain_id_of_it_all"};
+/* The fourth and the fifth are one name. */
+static unsigned bit_of_name(size_t which) {
+    return 1u << (which == 4 ? 3 : which);
+}
+static const char *const a_scalar[] = {"\"x\"",
+                                       "1",
+                                       "\"0x00112233445566778899aabbccddeeff0011223344\"",
+                                       "0",
+                                       "[]",
+                                       "{}",
+                                       "true",
+                                       "{\"a\":1}",
+                                       "-1.5",
+                                       "{\"a\":1,\"b\":2}",
+                                       "\"\\n\"",
+                                       "[1,2]"};
+
+static size_t make_value(piece *pieces, size_t count, unsigned depth) {
+    size_t kind = depth == 0 ? 0 : depth > 3 ? 2 : random_below(4);
+    if (kind > 1 || count > 60) {
+        pieces[count++] = (piece){SCALAR, random_below(4)};
+        return count;
+    }
+    pieces[count++] = (piece){kind ? ARRAY : OBJECT, 0};
+    unsigned names = 0;
+    for (size_t members = 1 + random_below(4); members > 0; members--) {
+        if (!kind) {
+            size_t name = random_below(6);
+            if (names & bit_of_name(name)) continue;
+            names |= bit_of_name(name);
+            pieces[count++] = (piece){NAME, name};
+        }
+        count = make_value(pieces, count, depth + 1);
+    }
+    pieces[count++] = (piece){END, 0};
+    return count;
+}
+
+/* Write it with about one of `odds` pieces changed; whether an object has a name twice then. */
+static bool write_value(char *text, const piece *pieces, size_t count, size_t odds) {
+    bool twice = false, first[64] = {true}, object[64] = {false};
+    unsigned names[64] = {0};
+    size_t depth = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool change = random_below(odds) == 0;
+        piece is = pieces[i];
+        bool begins = is.kind != END && !(is.kind != NAME && object[depth]);
+        if (begins) {
+            if (!first[depth]) strcat(text, ",");
+            first[depth] = false;
+        }
+        switch (is.kind) {
+        case OBJECT:
+        case ARRAY:
+            strcat(text, is.kind == OBJECT ? "{" : "[");
+            depth++;
+            first[depth] = true;
+            object[depth] = is.kind == OBJECT;
+            names[depth] = 0;
+            break;
+        case NAME:
+            if (change) is.which = random_below(6);
+            twice = twice || names[depth] & bit_of_name(is.which);
+            names[depth] |= bit_of_name(is.which);
+            sprintf(text + strlen(text), "\"%s\":", a_name[is.which]);
+            break;
+        case SCALAR:
+            strcat(text, a_scalar[change ? random_below(12) : is.which]);
+            break;
+        case END:
+            if (change && object[depth]) {
+                size_t name = random_below(6);
+                twice = twice || names[depth] & bit_of_name(name);
+                sprintf(text + strlen(text), "%s\"%s\":%s", first[depth] ? "" : ",", a_name[name],
+                        a_scalar[random_below(12)]);
+            }
+            strcat(text, object[depth] ? "}" : "]");
+            depth--;
+        }
+    }
+    return twice;
+}
+
+/* As long as an element has the names of the one before it they need not be looked at: wherever it
+ * leaves that path, a name that stands twice is found, and the index is the one that the simplest
+ * kind makes. */
+static void elements_that_leave_their_siblings(void) {
+    size_t accepted = 0, refused = 0;
+    moonplan_options options;
+    moonplan_options_init(&options);
+    mpl_alloc alloc = mpl_alloc_of(&options);
+    for (int round = 0; round < 20000; round++) {
+        static piece pieces[400];
+        static char text[65536];
+        size_t count = make_value(pieces, 0, 0), odds = 4 + random_below(200);
+        bool twice = false;
+        strcpy(text, "[");
+        for (size_t elements = 2 + random_below(4); elements > 0; elements--) {
+            twice = write_value(text, pieces, count, odds) || twice;
+            if (elements > 1) strcat(text, ",");
+        }
+        strcat(text, "]");
+        size_t length = strlen(text);
+        memset(text + length, ' ', 100);
+        length += 100;
+        moonplan_document *simple = NULL;
+        size_t kinds = 0;
+        while (mpl_run_kind_at(kinds)) kinds++;
+        for (size_t k = kinds; k > 0; k--) { /* the simplest is the last */
+            const mpl_run_kind *kind = mpl_run_kind_at(k - 1);
+            moonplan_document *document = mpl_document_new(&alloc);
+            CHECK(document && mpl_node_room(document, 4000));
+            moonplan_error err = {0};
+            mpl_reader r;
+            mpl_reader_open(&r, document, text, length, &options, &err);
+            r.run = kind->json;
+            r.plain = kind->plain;
+            bool fine = mpl_read_value(&r);
+            CHECK(fine == !twice);
+            if (!fine) {
+                CHECK(err.code == MOONPLAN_JSON_DUPLICATE_NAME);
+                refused++;
+            } else if (!simple) {
+                accepted++;
+            } else {
+                CHECK(simple->node_count == document->node_count &&
+                      memcmp(simple->nodes, document->nodes,
+                             document->node_count * sizeof *document->nodes) == 0);
+            }
+            if (!simple && fine)
+                simple = document;
+            else
+                moonplan_document_free(document);
+        }
+        moonplan_document_free(simple);
+    }
+    CHECK(accepted > 2000 && refused > 2000);
+}
+
 /* -- Memory on the stack -------------------------------------------------------*/
 
 /* Blocks come, grow, shrink and go at random; each keeps its content and overlaps no other, and the
@@ -296,6 +441,7 @@ int main(void) {
     RUN(runs_end_where_they_should);
     RUN(reading_does_not_depend_on_the_end);
     RUN(objects_that_are_nearly_alike);
+    RUN(elements_that_leave_their_siblings);
     RUN(scratch_keeps_what_it_holds);
     return check_end();
 }

@@ -6,10 +6,26 @@
  * plan holds nothing that would need an escape, so its texts go in as they stand in the document.
  */
 
+/* 0x and forty digits. */
+#define ADDRESS 42
+
 #define PUT(at, literal) put(at, literal, sizeof(literal) - 1)
 
 static inline char *put(char *at, const char *bytes, size_t length) {
     memcpy(at, bytes, length);
+    return at + length;
+}
+
+/* A few bytes, as most values and kinds are: a call would take longer. */
+static inline char *put_short(char *at, moonplan_text text) {
+    size_t length = text.length;
+    if (length > 16) return put(at, text.bytes, length);
+    if (length >= 8) {
+        memcpy(at, text.bytes, 8);
+        memcpy(at + length - 8, text.bytes + length - 8, 8);
+    } else {
+        for (size_t i = 0; i < length; i++) at[i] = text.bytes[i];
+    }
     return at + length;
 }
 
@@ -56,7 +72,7 @@ moonplan_text mpl_canonical_next(mpl_canonical *canonical) {
         at = PUT(at, "\",\"ordered_steps\":[");
     } else {
         at = PUT(at, "\",\"value\":\"");
-        at = put_text(at, plan, plan->steps[step - 1].value);
+        at = put_short(at, mpl_call_text(plan, plan->steps[step - 1].value));
         at = PUT(at, "\"}}");
     }
     if (step == plan->count) {
@@ -68,9 +84,9 @@ moonplan_text mpl_canonical_next(mpl_canonical *canonical) {
         at = PUT(at, "{\"step\":");
         at = put_number(at, step + 1);
         at = PUT(at, ",\"kind\":\"");
-        at = put_text(at, plan, call->kind);
+        at = put_short(at, mpl_call_text(plan, call->kind));
         at = put(at, canonical->middle, canonical->middle_length);
-        at = put_text(at, plan, call->to);
+        at = put(at, mpl_call_text(plan, call->to).bytes, ADDRESS);
         at = PUT(at, "\",\"data\":\"");
         canonical->data = true;
     }

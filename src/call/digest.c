@@ -2,6 +2,7 @@
 
 #include "../core/keccak.h"
 #include "../core/scratch.h"
+#include "../core/text_run.h"
 #include "canonical.h"
 #include "scan.h"
 
@@ -81,6 +82,7 @@ bool moonplan_digest(uint8_t out[32], const char *text, size_t length,
     own.alloc = mpl_scratch_alloc;
     own.alloc_data = &scratch;
     moonplan_document *left;
+    mpl_text_soon(text, length);
     moonplan_call_plan *plan = mpl_call_scan(&left, text, length, &own);
     if (plan) {
         if (own.errors) *own.errors = NULL;

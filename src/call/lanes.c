@@ -8,6 +8,8 @@
 #include "scan.h"
 
 #define LANES 4
+/* Lines of the cache that are asked for with every block: more than a block of each lane takes. */
+#define SOON_LINES 12
 /* Small pieces are gathered to so many bytes, whole blocks. */
 #define ROOM ((size_t)16 * MPL_KECCAK_RATE)
 
@@ -32,18 +34,37 @@ typedef struct batch {
     bool *valid;
     const moonplan_text *texts;
     size_t count, next, done; /* texts; the next to be read; those that were valid */
+    size_t soon, soon_at;     /* up to where texts have been asked for */
     moonplan_options options;
     uint64_t lanes[25 * LANES];
     lane lane[LANES];
 } batch;
+
+/* Have the next texts come while others are hashed: a few lines at a time, for a processor that
+ * waits for many does nothing else (measured: a twelfth of the time of plans of four kilobytes). */
+static inline void ask_ahead(batch *b) {
+    if (b->soon < b->next) {
+        b->soon = b->next;
+        b->soon_at = 0;
+    }
+    for (int line = 0; line < SOON_LINES; line++) {
+        if (b->soon >= b->count || b->soon >= b->next + LANES) return;
+        moonplan_text text = b->texts[b->soon];
+        if (b->soon_at < text.length && b->soon_at < MPL_SOON) {
+            mpl_line_soon(text.bytes + b->soon_at);
+            b->soon_at += MPL_LINE;
+        } else {
+            b->soon++;
+            b->soon_at = 0;
+        }
+    }
+}
 
 /* Read texts until one is a valid plan; the lane stays idle when there are no more. */
 static void fill(batch *b, lane *l) {
     while (!l->plan && b->next < b->count) {
         l->which = b->next++;
         moonplan_text text = b->texts[l->which];
-        /* By the time that it is read it will have come. */
-        if (b->next < b->count) mpl_text_soon(b->texts[b->next].bytes, b->texts[b->next].length);
         mpl_scratch_open(&l->scratch, &b->options);
         moonplan_document *left;
         l->plan = mpl_call_scan(&left, text.bytes, text.length, &l->options);
@@ -116,6 +137,8 @@ static void finish_alone(batch *b, lane *l) {
 
 static void side_by_side(batch *b) {
     static const unsigned char nothing[MPL_KECCAK_RATE];
+    for (; b->soon < LANES && b->soon < b->count; b->soon++)
+        mpl_text_soon(b->texts[b->soon].bytes, b->texts[b->soon].length);
     for (;;) {
         lane *busy = NULL;
         size_t busy_count = 0;
@@ -144,6 +167,7 @@ static void side_by_side(batch *b) {
                 ended = ended || (l->plan && l->last);
             }
             b->kind->absorb_four(b->lanes, blocks);
+            ask_ahead(b);
         }
         for (size_t k = 0; k < LANES; k++)
             if (b->lane[k].plan && b->lane[k].last) empty(b, &b->lane[k], b->lanes + k, LANES);
@@ -160,7 +184,7 @@ size_t mpl_digest_lanes(const mpl_keccak_kind *kind, uint8_t (*out)[32], bool *v
         b->valid = valid;
         b->texts = texts;
         b->count = count;
-        b->next = b->done = 0;
+        b->next = b->done = b->soon = b->soon_at = 0;
         b->options = *options;
         for (size_t k = 0; k < LANES; k++) {
             lane *l = &b->lane[k];

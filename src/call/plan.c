@@ -4,11 +4,10 @@
 
 #include "../core/json_read.h"
 #include "../core/text.h"
+#include "../core/text_run.h"
 #include "abi.h"
 #include "rule.h"
 #include "scan.h"
-
-#define DECODED ((uint32_t)1 << 31)
 
 typedef struct check {
     moonplan_call_plan *plan;
@@ -57,16 +56,10 @@ static mpl_span span_of(moonplan_value value) {
     moonplan_text text = moonplan_value_string(value);
     mpl_span span = {0, (uint32_t)text.length};
     if (mpl_node_of(value)->extra)
-        span.start = (uint32_t)(text.bytes - document->decoded) | DECODED;
+        span.start = (uint32_t)(text.bytes - document->decoded) | MPL_DECODED;
     else
         span.start = (uint32_t)(text.bytes - document->text);
     return span;
-}
-
-moonplan_text mpl_call_text(const moonplan_call_plan *plan, mpl_span span) {
-    const char *base = span.start & DECODED ? plan->document->decoded : plan->document->text;
-    if (span.length == 0) return (moonplan_text){NULL, 0};
-    return (moonplan_text){base + (span.start & ~DECODED), span.length};
 }
 
 /* -- Scalars ---------------------------------------------------------------*/
@@ -538,6 +531,7 @@ moonplan_call_plan *moonplan_call_plan_parse(const char *text, size_t length,
         options = &defaults;
     }
     moonplan_document *left;
+    mpl_text_soon(text, length);
     moonplan_call_plan *plan = mpl_call_scan(&left, text, length, options);
     if (!plan) return mpl_call_plan_collect(left, text, length, options, err);
     if (options->errors) *options->errors = NULL;

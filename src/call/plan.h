@@ -6,6 +6,7 @@
 
 /* A piece of the document: of its text, or with the high bit of `start` set, of its decoded
  * strings. Documents are shorter than 2 GiB. Length 0: absent. */
+#define MPL_DECODED ((uint32_t)1 << 31)
 typedef struct mpl_span {
     uint32_t start, length;
 } mpl_span;
@@ -25,7 +26,12 @@ struct moonplan_call_plan {
     moonplan_error_list *warnings;
 };
 
-moonplan_text mpl_call_text(const moonplan_call_plan *plan, mpl_span span);
+static inline moonplan_text mpl_call_text(const moonplan_call_plan *plan, mpl_span span) {
+    const moonplan_document *document = plan->document;
+    const char *base = span.start & MPL_DECODED ? document->decoded : document->text;
+    if (span.length == 0) return (moonplan_text){NULL, 0};
+    return (moonplan_text){base + (span.start & ~MPL_DECODED), span.length};
+}
 
 /* Validate a document as a call plan. The plan takes the document over; after a refusal it is
  * freed. The document must own its text if hex_case is MOONPLAN_HEX_NORMALIZE. */

@@ -82,22 +82,8 @@ static INLINE void push(const scan *s, cursor *c, moonplan_type type, const char
     *c->next++ = (mpl_node){(uint32_t)(begin - s->text), (uint32_t)length, (unsigned)type & 15u, 0};
 }
 
-static INLINE uint64_t eight(const char *at) {
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-    return word;
-}
-
-/* memcmp, which is called rather than spelled out for most of the lengths here. */
-static INLINE bool same(const char *a, const char *b, size_t length) {
-    if (length < 8) return memcmp(a, b, length) == 0;
-    uint64_t differ = eight(a + length - 8) ^ eight(b + length - 8);
-    for (size_t i = 0; i + 8 < length; i += 8) differ |= eight(a + i) ^ eight(b + i);
-    return differ == 0;
-}
-
 static INLINE bool literal(const scan *s, cursor *c, const char *bytes, size_t length) {
-    if ((size_t)(s->end - c->at) < length || !same(c->at, bytes, length)) return false;
+    if ((size_t)(s->end - c->at) < length || !mpl_same(c->at, bytes, length)) return false;
     c->at += length;
     return true;
 }
@@ -214,7 +200,7 @@ static INLINE bool quantity(const scan *s, cursor *c) {
 /* A quote, 0x, lower-case digits, a quote. */
 static INLINE bool bytes(const scan *s, cursor *c, size_t *digits) {
     const char *begin = c->at;
-    if (s->end - begin < 4 || !same(begin, "\"0x", 3)) return false;
+    if (s->end - begin < 4 || !mpl_same(begin, "\"0x", 3)) return false;
     const char *end = s->hex(begin + 3, s->end);
     if (end == s->end || *end != '"') return false;
     *digits = (size_t)(end - begin - 3);
@@ -225,7 +211,7 @@ static INLINE bool bytes(const scan *s, cursor *c, size_t *digits) {
 
 static INLINE bool address(const scan *s, cursor *c) {
     const char *begin = c->at;
-    if (s->end - begin < 44 || !same(begin, "\"0x", 3) || begin[43] != '"') return false;
+    if (s->end - begin < 44 || !mpl_same(begin, "\"0x", 3) || begin[43] != '"') return false;
     if (!mpl_hex_forty(begin + 3)) return false;
     c->at += 44;
     value(s, c, MOONPLAN_STRING, begin);
@@ -655,7 +641,6 @@ static moonplan_call_plan *view_of(moonplan_document *document, const moonplan_o
 moonplan_call_plan *mpl_call_scan(moonplan_document **left, const char *text, size_t length,
                                   const moonplan_options *options) {
     *left = NULL;
-    mpl_text_soon(text, length);
     if (length > options->limits.document_bytes || !mpl_options_sound(options, NULL)) return NULL;
     mpl_alloc alloc = mpl_alloc_of(options);
     moonplan_document *document = mpl_document_new(&alloc);

@@ -310,25 +310,6 @@ static inline bool open_container(reader *r, moonplan_type type) {
     return true;
 }
 
-/* An object begins or has gone on: none of its names has been seen. */
-static inline void forget_names(reader *r) {
-    if (r->depth >= MPL_SEEN_DEPTH) return;
-    memset(r->seen[r->depth], 0, sizeof r->seen[r->depth]);
-    r->doubt &= ~((uint64_t)1 << r->depth);
-}
-
-/* A name's text, quotes included, at r->at - length. */
-static inline void remember_name(reader *r, const char *begin, size_t length) {
-    if (r->depth >= MPL_SEEN_DEPTH) return;
-    const unsigned char *bytes = (const unsigned char *)begin;
-    uint32_t picked = (uint32_t)bytes[1] | (uint32_t)bytes[length / 2] << 8 |
-                      (uint32_t)bytes[length - 2] << 16 | (uint32_t)length << 24;
-    uint32_t hash = picked * 0x9e3779b1u >> 24;
-    uint64_t bit = (uint64_t)1 << hash % 64, *seen = &r->seen[r->depth][hash / 64];
-    if (*seen & bit) r->doubt |= (uint64_t)1 << r->depth;
-    *seen |= bit;
-}
-
 static bool close_compared(reader *r, size_t node, size_t outer) {
     size_t duplicate;
     if (mpl_container_close(r->document, node, (size_t)(r->at - r->text), &duplicate)) return true;
@@ -373,227 +354,11 @@ static inline bool read_name(reader *r) {
     if (r->document->nodes[node].extra)
         r->doubt |= r->depth < MPL_SEEN_DEPTH ? (uint64_t)1 << r->depth : 0;
     else
-        remember_name(r, begin, (size_t)(r->at - begin));
+        mpl_remember_name(r, begin, (size_t)(r->at - begin));
     skip_space(r);
     if (r->at == r->end || *r->at != ':') return refuse_here(r, true, "a colon");
     r->at++;
     return true;
-}
-
-static inline bool in_array(const reader *r) {
-    return r->open != MPL_NO_CHILD && r->document->nodes[r->open].type == MOONPLAN_ARRAY;
-}
-
-/* -- The usual, in a run ---------------------------------------------------*/
-
-/* Bytes that are there behind the place where a token is looked at: a quote, 32 bytes to look for
- * the other one in, and what follows that. */
-#define AHEAD 36
-
-/* Where a string that is plain and not long has its closing quote, or NULL; AHEAD bytes are there.
- */
-static inline const char *short_string_end(const char *begin) {
-#if defined(__SSE2__)
-    unsigned stops = mpl_stops_32(begin + 1);
-    const char *stop = begin + 1 + (stops ? __builtin_ctz(stops) : 0);
-    return *stop == '"' && stops ? stop : NULL;
-#else
-    for (const char *at = begin + 1; at < begin + 33; at++) {
-        if (*at == '"') return at;
-        if (*at == '\\' || (unsigned char)(*at - 0x20) >= 0x60) return NULL;
-    }
-    return NULL;
-#endif
-}
-
-/* The same for a name, by a guess: that it is the one at this node, which it would be in an array
- * of objects that are alike. What comes behind the name need not wait for its end to be found then,
- * for the processor goes on as if the guess were right. */
-static inline const char *guessed_end(const mpl_node *node, const char *text, const char *begin) {
-#if defined(__SSE2__)
-    size_t length = node->length;
-    if (node->type != MOONPLAN_STRING || length > 16 || begin[length] != ':') return NULL;
-    __m128i here = _mm_loadu_si128((const __m128i *)(const void *)begin);
-    __m128i there = _mm_loadu_si128((const __m128i *)(const void *)(text + node->start));
-    unsigned differ = ~(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(here, there));
-    if (differ << (32 - length)) return NULL;
-    return begin + length - 1;
-#else
-    (void)node, (void)text, (void)begin;
-    return NULL;
-#endif
-}
-
-static inline const char *spaces_end(const char *at, const char *end) {
-    while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) at++;
-    return at;
-}
-
-/* Read on from where a value begins, or from where one has ended, as long as there is nothing but
- * what is usual: plain strings, small integers, containers that are neither empty nor large nor
- * deep, far from the end of the text. What there is otherwise is left to mpl_read_value, which
- * knows everything; here all that changes is in variables of the processor's. Gives back whether a
- * value has ended where it stops. */
-static bool read_on(reader *r, size_t outside, bool ended) {
-    moonplan_document *document = r->document;
-    if (!document->nodes) return ended; /* there was no room for any */
-    mpl_node *const nodes = document->nodes;
-    mpl_node *next = nodes + document->node_count;
-    const mpl_node *const last = nodes + document->node_capacity;
-    const char *at = r->at, *const end = r->end, *const text = r->text;
-    size_t open = r->open;
-    uint32_t count = open != MPL_NO_CHILD ? nodes[open].extra : 0;
-    bool element = in_array(r);
-    uint64_t values = r->values;
-    size_t sibling = 0, stride = 0;
-
-#define PUSH(kind, begin, size)                                                                    \
-    (*next++ = (mpl_node){(uint32_t)((begin)-text), (uint32_t)(size), (unsigned)(kind)&15u, 0})
-
-    if (end - at < AHEAD) return ended;
-    const char *const far = end - AHEAD;
-    if (ended) goto value_has_ended;
-
-value_begins:
-    if ((unsigned char)*at <= ' ') at = spaces_end(at, end);
-    if (at > far || last - next < 2 || values >= r->values_most) goto stop;
-    switch (*at) {
-    case '"': {
-        const char *stop = short_string_end(at);
-        if (!stop) {
-            stop = r->plain(at + 1, end);
-            if (stop == end || *stop != '"') goto stop;
-        }
-        PUSH(MOONPLAN_STRING, at, stop + 1 - at);
-        at = stop + 1;
-        break;
-    }
-    case '{': {
-        const char *name = at + 1;
-        if (*name <= ' ') name = spaces_end(name, end);
-        if (element) stride = sibling ? (size_t)(next - nodes) - sibling : 0;
-        const char *stop = name <= far && *name == '"' ? short_string_end(name) : NULL;
-        if (!stop || stop[1] != ':' || r->depth >= r->depth_most || r->depth + 1 >= MPL_SEEN_DEPTH)
-            goto stop;
-        size_t node = (size_t)(next - nodes);
-        count += element;
-        if (open != MPL_NO_CHILD) nodes[open].extra = count & MPL_NODES_MOST;
-        PUSH(MOONPLAN_OBJECT, at, open == MPL_NO_CHILD ? node : open);
-        PUSH(MOONPLAN_STRING, name, stop + 1 - name);
-        open = node;
-        r->depth++;
-        forget_names(r);
-        remember_name(r, name, (size_t)(stop + 1 - name));
-        count = 1;
-        element = false;
-        values++;
-        at = stop + 2;
-        goto value_begins;
-    }
-    case '[': {
-        const char *first = at + 1;
-        if (*first <= ' ') first = spaces_end(first, end);
-        if (first > far || *first == ']' || r->depth >= r->depth_most) goto stop;
-        size_t node = (size_t)(next - nodes);
-        count += element;
-        if (open != MPL_NO_CHILD) nodes[open].extra = count & MPL_NODES_MOST;
-        PUSH(MOONPLAN_ARRAY, at, open == MPL_NO_CHILD ? node : open);
-        open = node;
-        r->depth++;
-        count = 0;
-        element = true;
-        values++;
-        at = first;
-        goto value_begins;
-    }
-    case '1':
-    case '2':
-    case '3':
-    case '4':
-    case '5':
-    case '6':
-    case '7':
-    case '8':
-    case '9': {
-        const char *stop = at + 1;
-        while (stop < at + 18 && (unsigned char)(*stop - '0') < 10) stop++;
-        if ((unsigned char)(*stop - '0') < 10 || *stop == '.' || *stop == 'e' || *stop == 'E')
-            goto stop;
-        PUSH(MOONPLAN_INTEGER, at, stop - at);
-        at = stop;
-        break;
-    }
-    case 't':
-        if (memcmp(at, "true", 4) != 0) goto stop;
-        PUSH(MOONPLAN_TRUE, at, 4);
-        at += 4;
-        break;
-    case 'f':
-        if (memcmp(at, "false", 5) != 0) goto stop;
-        PUSH(MOONPLAN_FALSE, at, 5);
-        at += 5;
-        break;
-    default:
-        goto stop;
-    }
-    values++;
-    count += element;
-
-value_has_ended:
-    ended = true;
-    if (open == outside || at > far) goto stop;
-    if ((unsigned char)*at <= ' ') at = spaces_end(at, end);
-    if (at > far) goto stop;
-    if (*at == ',' && element) {
-        at++;
-        ended = false;
-        goto value_begins;
-    }
-    if (*at == ',') {
-        const char *name = at + 1;
-        if (*name <= ' ') name = spaces_end(name, end);
-        if (name > far || *name != '"' || next == last) goto stop;
-        const char *stop = stride ? guessed_end(next - stride, text, name) : NULL;
-        if (!stop) {
-            stride = 0;
-            stop = short_string_end(name);
-            if (!stop || stop[1] != ':') goto stop;
-        }
-        PUSH(MOONPLAN_STRING, name, stop + 1 - name);
-        remember_name(r, name, (size_t)(stop + 1 - name));
-        count++;
-        at = stop + 2;
-        ended = false;
-        goto value_begins;
-    }
-    if (*at == (element ? ']' : '}') && count <= MPL_TABLE_OVER &&
-        (element || (r->depth < MPL_SEEN_DEPTH && !(r->doubt >> r->depth & 1)))) {
-        mpl_node *container = &nodes[open];
-        size_t outer = container->length;
-        sibling = open;
-        at++;
-        container->length = (uint32_t)(at - text) - container->start;
-        container->extra = (uint32_t)(next - container - 1) & MPL_NODES_MOST;
-        r->depth--;
-        if (outer == open) {
-            open = MPL_NO_CHILD;
-            element = false;
-        } else {
-            open = outer;
-            count = nodes[open].extra;
-            element = nodes[open].type == MOONPLAN_ARRAY;
-        }
-        goto value_has_ended;
-    }
-
-stop:
-#undef PUSH
-    r->at = at;
-    document->node_count = (size_t)(next - nodes);
-    if (open != MPL_NO_CHILD) nodes[open].extra = count & MPL_NODES_MOST;
-    r->open = open;
-    r->values = values;
-    return ended;
 }
 
 /* -- Everything ------------------------------------------------------------*/
@@ -602,8 +367,8 @@ bool mpl_read_value(mpl_reader *r) {
     const size_t outside = r->open;
     bool ended = false;
     for (;;) {
-        ended = read_on(r, outside, ended);
-        bool element = in_array(r);
+        ended = r->run(r, outside, ended);
+        bool element = mpl_in_array(r);
         if (!ended) { /* a value begins here */
             skip_space(r);
             if (element) r->document->nodes[r->open].extra++;
@@ -626,7 +391,7 @@ bool mpl_read_value(mpl_reader *r) {
                 break;
             case '{':
                 if (!open_container(r, MOONPLAN_OBJECT)) return false;
-                forget_names(r);
+                mpl_forget_names(r);
                 skip_space(r);
                 ended = r->at < r->end && *r->at == '}';
                 fine = ended ? close_container(r) : read_name(r);
@@ -694,6 +459,7 @@ void mpl_reader_open(mpl_reader *r, moonplan_document *document, const char *tex
     r->values_most = options->limits.values;
     r->err = err;
     r->plain = mpl_run_kind_at(0)->plain;
+    r->run = mpl_run_kind_at(0)->json;
     r->doubt = 0; /* `seen` is cleared as objects are opened */
 }
 

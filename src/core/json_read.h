@@ -16,12 +16,41 @@ typedef struct mpl_reader {
     uint64_t depth, depth_most, values, values_most;
     moonplan_error *err;
     mpl_text_run *plain;
+    mpl_json_run *run;
     /* Of the open object at each depth: a set of small hashes of its names. As long as no two
      * share one they are distinct; where two do, a bit of `doubt` says that they must be compared.
      */
     uint64_t doubt;
     uint64_t seen[MPL_SEEN_DEPTH][4];
 } mpl_reader;
+
+/* An object begins or has gone on: none of its names has been seen. */
+static inline void mpl_forget_names(mpl_reader *r) {
+    if (r->depth >= MPL_SEEN_DEPTH) return;
+    memset(r->seen[r->depth], 0, sizeof r->seen[r->depth]);
+    r->doubt &= ~((uint64_t)1 << r->depth);
+}
+
+/* A name's text, quotes included, at r->at - length. */
+static inline void mpl_remember_name(mpl_reader *r, const char *begin, size_t length) {
+    if (r->depth >= MPL_SEEN_DEPTH) return;
+    const unsigned char *bytes = (const unsigned char *)begin;
+    uint32_t picked = (uint32_t)bytes[1] | (uint32_t)bytes[length / 2] << 8 |
+                      (uint32_t)bytes[length - 2] << 16 | (uint32_t)length << 24;
+    uint32_t hash = picked * 0x9e3779b1u >> 24;
+    uint64_t bit = (uint64_t)1 << hash % 64, *seen = &r->seen[r->depth][hash / 64];
+    if (*seen & bit) r->doubt |= (uint64_t)1 << r->depth;
+    *seen |= bit;
+}
+
+static inline bool mpl_in_array(const mpl_reader *r) {
+    return r->open != MPL_NO_CHILD && r->document->nodes[r->open].type == MOONPLAN_ARRAY;
+}
+
+mpl_json_run mpl_json_run_plain;
+#ifdef MPL_RUN_X86
+mpl_json_run mpl_json_run_sse2, mpl_json_run_avx2;
+#endif
 
 /* The document is cleared, and takes its nodes from a text that stays the caller's. */
 void mpl_reader_open(mpl_reader *r, moonplan_document *document, const char *text, size_t length,

@@ -16,13 +16,18 @@
     e##n##3 = CHI(b3, b4, b0);                                                                     \
     e##n##4 = CHI(b4, b0, b1)
 
+#define MPL_KECCAK_SUM(e, n)                                                                       \
+    c0 = XOR(c0, e##n##0);                                                                         \
+    c1 = XOR(c1, e##n##1);                                                                         \
+    c2 = XOR(c2, e##n##2);                                                                         \
+    c3 = XOR(c3, e##n##3);                                                                         \
+    c4 = XOR(c4, e##n##4)
+
+/* From the lanes a to the lanes e. c0 to c4 are the sums of the columns of a, then those of e: they
+ * are added up while the lanes are at hand (measured: three to four hundredths faster where lanes
+ * are in vector registers, the same elsewhere). */
 #define MPL_KECCAK_ROUND(a, e, n)                                                                  \
     do {                                                                                           \
-        LANE c0 = SUM(a##00, a##10, a##20, a##30, a##40);                                          \
-        LANE c1 = SUM(a##01, a##11, a##21, a##31, a##41);                                          \
-        LANE c2 = SUM(a##02, a##12, a##22, a##32, a##42);                                          \
-        LANE c3 = SUM(a##03, a##13, a##23, a##33, a##43);                                          \
-        LANE c4 = SUM(a##04, a##14, a##24, a##34, a##44);                                          \
         LANE d0 = XOR(c4, TURN(c1, 1));                                                            \
         LANE d1 = XOR(c0, TURN(c2, 1));                                                            \
         LANE d2 = XOR(c1, TURN(c3, 1));                                                            \
@@ -36,34 +41,48 @@
         b4 = TURN(XOR(a##44, d4), 14);                                                             \
         MPL_KECCAK_ROW(e, 0, b0, b1, b2, b3, b4);                                                  \
         e##00 = IOTA(e##00, n);                                                                    \
+        c0 = e##00;                                                                                \
+        c1 = e##01;                                                                                \
+        c2 = e##02;                                                                                \
+        c3 = e##03;                                                                                \
+        c4 = e##04;                                                                                \
         b0 = TURN(XOR(a##03, d3), 28);                                                             \
         b1 = TURN(XOR(a##14, d4), 20);                                                             \
         b2 = TURN(XOR(a##20, d0), 3);                                                              \
         b3 = TURN(XOR(a##31, d1), 45);                                                             \
         b4 = TURN(XOR(a##42, d2), 61);                                                             \
         MPL_KECCAK_ROW(e, 1, b0, b1, b2, b3, b4);                                                  \
+        MPL_KECCAK_SUM(e, 1);                                                                      \
         b0 = TURN(XOR(a##01, d1), 1);                                                              \
         b1 = TURN(XOR(a##12, d2), 6);                                                              \
         b2 = TURN(XOR(a##23, d3), 25);                                                             \
         b3 = TURN(XOR(a##34, d4), 8);                                                              \
         b4 = TURN(XOR(a##40, d0), 18);                                                             \
         MPL_KECCAK_ROW(e, 2, b0, b1, b2, b3, b4);                                                  \
+        MPL_KECCAK_SUM(e, 2);                                                                      \
         b0 = TURN(XOR(a##04, d4), 27);                                                             \
         b1 = TURN(XOR(a##10, d0), 36);                                                             \
         b2 = TURN(XOR(a##21, d1), 10);                                                             \
         b3 = TURN(XOR(a##32, d2), 15);                                                             \
         b4 = TURN(XOR(a##43, d3), 56);                                                             \
         MPL_KECCAK_ROW(e, 3, b0, b1, b2, b3, b4);                                                  \
+        MPL_KECCAK_SUM(e, 3);                                                                      \
         b0 = TURN(XOR(a##02, d2), 62);                                                             \
         b1 = TURN(XOR(a##13, d3), 55);                                                             \
         b2 = TURN(XOR(a##24, d4), 39);                                                             \
         b3 = TURN(XOR(a##30, d0), 41);                                                             \
         b4 = TURN(XOR(a##41, d1), 2);                                                              \
         MPL_KECCAK_ROW(e, 4, b0, b1, b2, b3, b4);                                                  \
+        MPL_KECCAK_SUM(e, 4);                                                                      \
     } while (0)
 
 /* Permute the lanes a, with the lanes e for room. */
 #define MPL_KECCAK_PERMUTE(a, e)                                                                   \
+    LANE c0 = SUM(a##00, a##10, a##20, a##30, a##40);                                              \
+    LANE c1 = SUM(a##01, a##11, a##21, a##31, a##41);                                              \
+    LANE c2 = SUM(a##02, a##12, a##22, a##32, a##42);                                              \
+    LANE c3 = SUM(a##03, a##13, a##23, a##33, a##43);                                              \
+    LANE c4 = SUM(a##04, a##14, a##24, a##34, a##44);                                              \
     for (int round_ = 0; round_ < 24; round_ += 2) {                                               \
         MPL_KECCAK_ROUND(a, e, round_);                                                            \
         MPL_KECCAK_ROUND(e, a, round_ + 1);                                                        \

@@ -103,8 +103,24 @@ static AVX2 inline __m256i words(const unsigned char *place) {
     MPL_KECCAK_REST(a, PUT)
 
 #define SUM(a, b, c, d, e) XOR(XOR(XOR(a, b), XOR(c, d)), e)
-#define TURN(a, n)         _mm256_or_si256(_mm256_slli_epi64(a, n), _mm256_srli_epi64(a, 64 - (n)))
-#define CHI(a, b, c)       XOR(a, _mm256_andnot_si256(b, c))
+/* Shifts go through two of the processor's four vector units only. */
+#define TURN_SHIFTED(a, n)                                                                         \
+    _mm256_or_si256((n) == 1 ? _mm256_add_epi64(a, a) : _mm256_slli_epi64(a, n),                   \
+                    _mm256_srli_epi64(a, 64 - (n)))
+#define TURN(a, n)                                                                                 \
+    ((n) == 8    ? _mm256_shuffle_epi8(a, turn_8())                                                \
+     : (n) == 56 ? _mm256_shuffle_epi8(a, turn_56())                                               \
+                 : TURN_SHIFTED(a, n))
+#define CHI(a, b, c) XOR(a, _mm256_andnot_si256(b, c))
+
+static AVX2 inline __m256i turn_8(void) {
+    const __m128i bytes = _mm_setr_epi8(7, 0, 1, 2, 3, 4, 5, 6, 15, 8, 9, 10, 11, 12, 13, 14);
+    return _mm256_broadcastsi128_si256(bytes);
+}
+static AVX2 inline __m256i turn_56(void) {
+    const __m128i bytes = _mm_setr_epi8(1, 2, 3, 4, 5, 6, 7, 0, 9, 10, 11, 12, 13, 14, 15, 8);
+    return _mm256_broadcastsi128_si256(bytes);
+}
 
 AVX2 void mpl_keccak_four_avx2(uint64_t lanes[100], const unsigned char *const blocks[4]) {
     ABSORB_FOUR;

@@ -9,10 +9,32 @@
 static inline moonplan_text mpl_text_of(const char *ended) {
     return (moonplan_text){ended, strlen(ended)};
 }
+
+static inline uint64_t mpl_eight(const char *at) {
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+static inline uint32_t mpl_four(const char *at) {
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+/* memcmp for lengths that are known to the compiler, which calls it rather than spell it out for
+ * most of those that occur here. */
+static inline bool mpl_same(const char *a, const char *b, size_t length) {
+    if (length < 4) return memcmp(a, b, length) == 0;
+    if (length < 8)
+        return ((mpl_four(a) ^ mpl_four(b)) |
+                (mpl_four(a + length - 4) ^ mpl_four(b + length - 4))) == 0;
+    uint64_t differ = mpl_eight(a + length - 8) ^ mpl_eight(b + length - 8);
+    for (size_t i = 0; i + 8 < length; i += 8) differ |= mpl_eight(a + i) ^ mpl_eight(b + i);
+    return differ == 0;
+}
 /* The literal's length is known to the compiler where it is written out. */
 static inline bool mpl_text_is(moonplan_text text, const char *literal) {
     size_t length = strlen(literal);
-    return text.bytes && text.length == length && memcmp(text.bytes, literal, length) == 0;
+    return text.bytes && text.length == length && mpl_same(text.bytes, literal, length);
 }
 static inline bool mpl_text_equal(moonplan_text a, moonplan_text b) {
     return a.length == b.length &&

@@ -1,5 +1,7 @@
 #include "text_run.h"
 
+#include "json_read.h"
+
 /* -- Byte by byte ----------------------------------------------------------*/
 
 static const char *plain(const char *at, const char *end) {
@@ -12,8 +14,7 @@ static const char *hex(const char *at, const char *end) {
     return at;
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define X86
+#ifdef MPL_RUN_X86
 #include <immintrin.h>
 
 /* -- SSE2, which every x86-64 has ------------------------------------------*/
@@ -95,15 +96,15 @@ static AVX2 const char *hex_avx2(const char *at, const char *end) {
 #endif
 
 static const mpl_run_kind kinds[] = {
-#ifdef X86
-    {"avx2", plain_avx2, hex_avx2},
-    {"sse2", plain_sse2, hex_sse2},
+#ifdef MPL_RUN_X86
+    {"avx2", plain_avx2, hex_avx2, mpl_json_run_avx2},
+    {"sse2", plain_sse2, hex_sse2, mpl_json_run_sse2},
 #endif
-    {"plain", plain, hex}};
+    {"plain", plain, hex, mpl_json_run_plain}};
 #define KINDS (sizeof kinds / sizeof *kinds)
 
 const mpl_run_kind *mpl_run_kind_at(size_t n) {
-#ifdef X86
+#ifdef MPL_RUN_X86
     if (!__builtin_cpu_supports("avx2")) n++;
 #endif
     return n < KINDS ? &kinds[n] : NULL;

@@ -11,11 +11,21 @@
 /* The first byte from `at` that is not of the run, or `end`. */
 typedef const char *mpl_text_run(const char *at, const char *end);
 
+/* Reads on from where a value begins, or where one has ended, in a document of which nearly all is
+ * like that (json_run.h). */
+struct mpl_reader;
+typedef bool mpl_json_run(struct mpl_reader *r, size_t outside, bool ended);
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define MPL_RUN_X86
+#endif
+
 /* One way to look for it; which is the best depends on the processor that runs the program. */
 typedef struct mpl_run_kind {
     const char *name;
     mpl_text_run *plain; /* what a JSON string goes on with: ASCII but controls, " and \ */
     mpl_text_run *hex;   /* digits and a to f */
+    mpl_json_run *json;
 } mpl_run_kind;
 
 #if defined(__SSE2__)
@@ -82,17 +92,26 @@ static inline unsigned mpl_digits_sixteen(const char *at) {
 #endif
 }
 
+/* A line of the cache, of which a processor is told that it will be read. */
+#define MPL_LINE ((size_t)64)
+static inline void mpl_line_soon(const char *place) {
+#if defined(__GNUC__)
+    __builtin_prefetch(place);
+#else
+    (void)place;
+#endif
+}
+
+/* How much of a text is asked for ahead; what stands behind that the processor foresees by itself.
+ */
+#define MPL_SOON ((size_t)8192)
+
 /* Ask for the first bytes of a text before they are needed: all of a small one at once, where the
  * processor alone would notice the row only after waiting for the first few lines of each page. */
 static inline void mpl_text_soon(const char *text, size_t length) {
-#if defined(__GNUC__)
-    if (length > 8192) length = 8192;
-    for (size_t at = 0; at < length; at += 64) __builtin_prefetch(text + at);
-    if (length > 0) __builtin_prefetch(text + length - 1);
-#else
-    (void)text;
-    (void)length;
-#endif
+    if (length > MPL_SOON) length = MPL_SOON;
+    for (size_t at = 0; at < length; at += MPL_LINE) mpl_line_soon(text + at);
+    if (length > 0) mpl_line_soon(text + length - 1);
 }
 
 /* The n-th kind that this processor can run, the best first; NULL behind the last. */
