@@ -63,6 +63,18 @@ describe("JSON names", function()
     refuses("json.duplicate_name", '{"a\\u0000":1,"a\\u0000":2}')
   end)
 
+  it("are what they stand for in every element of an array alike", function()
+    for _, members in ipairs { [["b":2,"nam\u0065":1]], [["nam\u0065":1,"b":2]] } do
+      local element = '{"outer":{' .. members .. "}}"
+      local behind = "]" .. (" "):rep(80)
+      local list = assert(decode("[" .. element .. "," .. element .. "," .. element .. behind))
+      for n = 1, 3 do assert.same({ outer = { name = 1, b = 2 } }, list[n]) end
+      local twice = element:gsub('"b"', '"name"')
+      local err = refuses("json.duplicate_name", "[" .. element .. "," .. twice .. behind)
+      assert.equal("/1/outer/name", err.at)
+    end
+  end)
+
   it("may not be there twice anywhere in a plan", function()
     -- github.com/AdaCore/gnatcoll-core/issues/3: two readers, two plans
     local to = '"to":"0x2222222222222222222222222222222222222222"'
