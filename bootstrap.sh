@@ -9,7 +9,8 @@ TO_BUILD="cmake gcc libc6-dev make pkg-config liblua5.4-dev libsodium-dev libsec
 TO_TEST="lua5.4 lua-busted lua-cjson bsdutils minisign openssl python3"
 TO_LINT="clang clang-format clang-tidy cppcheck lua-check valgrind"
 TO_SOAK="clang libclang-rt-14-dev"
-TO_BENCH="g++ lua-cjson libssl-dev libsimdjson-dev"
+TO_BENCH="g++ lua-cjson libssl-dev libsimdjson-dev librust-serde-derive-dev librust-serde-json-dev
+    librust-tiny-keccak-dev"
 
 usage() {
     cat <<'END'
@@ -20,7 +21,7 @@ usage: sh bootstrap.sh COMMAND
   demo    build, then validate, digest and review examples/golden.json
   soak    the tests with sanitizers, then fuzzing, MOONPLAN_SOAK seconds of each kind (300)
   lint    clang-tidy, cppcheck, luacheck, clang-format
-  bench   call plans beside OpenSSL, simdjson and lua-cjson: ratios (a minute)
+  bench   call plans beside OpenSSL, simdjson, lua-cjson and Rust: ratios (a minute)
   help    this
 END
 }
@@ -144,6 +145,7 @@ lint)
     lint
     ;;
 bench)
+    command -v cargo >/dev/null || TO_BENCH="$TO_BENCH cargo"
     need $TO_BUILD $TO_BENCH
     cmake --preset release -B build/bench -DMOONPLAN_BENCH=ON -DMOONPLAN_TESTS=ON >/dev/null
     cmake --build build/bench --parallel "$(nproc)" --target moonplan_bench

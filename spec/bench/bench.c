@@ -132,6 +132,23 @@ static void simdjson(const item *items, size_t count) {
 }
 #endif
 
+#ifdef BENCH_RUST
+static void in_rust(bool (*digest)(uint8_t[32], const char *, size_t), const item *items,
+                    size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint8_t out[32];
+        MUST(digest(out, items[i].text, items[i].length));
+        MUST(memcmp(out, items[i].digest, 32) == 0);
+    }
+}
+static void rust(const item *items, size_t count) {
+    in_rust(rust_digest, items, count);
+}
+static void rust_tuned(const item *items, size_t count) {
+    in_rust(rust_digest_tuned, items, count);
+}
+#endif
+
 #ifdef BENCH_LUA
 static lua_State *L;
 
@@ -364,6 +381,10 @@ static void run(const char *kind, double seconds) {
 #ifdef BENCH_SIMDJSON
     enter("simdjson", simdjson);
 #endif
+#ifdef BENCH_RUST
+    enter("rust", rust);
+    enter("rust, tuned", rust_tuned);
+#endif
 #ifdef BENCH_LUA
     open_lua(items, set.count);
     enter("lua digest", lua_digest);
@@ -396,6 +417,8 @@ static void run(const char *kind, double seconds) {
                (here + seconds_of("keccak of the next kind")) /
                    seconds_of("batch of the next kind"));
     }
+    say("the whole job in Rust (serde_json, tiny-keccak) over whole job", "rust", "digest");
+    say("the same in Rust tuned by hand", "rust, tuned", "digest");
     say("reading (moonplan_document_parse) over simdjson's DOM", "document", "simdjson");
     say("lua-cjson's decode over reading", "cjson", "document");
     printf("  %-62s %6.2f\n", "memory, the text included, over the text: borrowed",

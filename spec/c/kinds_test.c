@@ -368,7 +368,7 @@ static void elements_that_leave_their_siblings(void) {
             moonplan_error err = {0};
             mpl_reader r;
             mpl_reader_open(&r, document, text, length, &options, &err);
-            r.run = kind->json;
+            r.run = mpl_json_run_of(kind);
             r.plain = kind->plain;
             bool fine = mpl_read_value(&r);
             CHECK(fine == !twice);

@@ -459,7 +459,7 @@ void mpl_reader_open(mpl_reader *r, moonplan_document *document, const char *tex
     r->values_most = options->limits.values;
     r->err = err;
     r->plain = mpl_run_kind_at(0)->plain;
-    r->run = mpl_run_kind_at(0)->json;
+    r->run = mpl_json_run_of(mpl_run_kind_at(0));
     r->doubt = 0; /* `seen` is cleared as objects are opened */
 }
 

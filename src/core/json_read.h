@@ -8,6 +8,12 @@
 /* Objects nested deeper than this have their names compared when they are closed. */
 #define MPL_SEEN_DEPTH 64
 
+/* Read on from where a value begins, or from where one has ended, as long as there is nothing but
+ * what is usual. Gives back whether a value has ended where it stops. */
+struct mpl_reader;
+typedef bool mpl_json_run(struct mpl_reader *r, size_t outside, bool ended);
+mpl_json_run *mpl_json_run_of(const mpl_run_kind *kind);
+
 typedef struct mpl_reader {
     moonplan_document *document;
     const char *text, *at, *end;
@@ -46,11 +52,6 @@ static inline void mpl_remember_name(mpl_reader *r, const char *begin, size_t le
 static inline bool mpl_in_array(const mpl_reader *r) {
     return r->open != MPL_NO_CHILD && r->document->nodes[r->open].type == MOONPLAN_ARRAY;
 }
-
-mpl_json_run mpl_json_run_plain;
-#ifdef MPL_RUN_X86
-mpl_json_run mpl_json_run_sse2, mpl_json_run_avx2;
-#endif
 
 /* The document is cleared, and takes its nodes from a text that stays the caller's. */
 void mpl_reader_open(mpl_reader *r, moonplan_document *document, const char *text, size_t length,

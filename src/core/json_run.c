@@ -171,3 +171,16 @@ static TARGET inline const char *guessed_end_avx2(const mpl_node *node, const ch
 
 #include "json_run.h"
 #endif
+
+mpl_json_run *mpl_json_run_of(const mpl_run_kind *kind) {
+    switch (kind->which) {
+#ifdef MPL_RUN_X86
+    case MPL_RUN_AVX2:
+        return run_avx2;
+    case MPL_RUN_SSE2:
+        return run_sse2;
+#endif
+    default:
+        return run_plain;
+    }
+}

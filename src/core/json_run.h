@@ -10,12 +10,10 @@
  *                                     the one at this node, as addresses and hashes are
  *   TARGET       an attribute, for the compiler to use what this processor has */
 
-/* Read on from where a value begins, or from where one has ended, as long as there is nothing but
- * what is usual: plain strings, small integers, containers that are neither empty nor large nor
- * deep, far from the end of the text. What there is otherwise is left to mpl_read_value, which
- * knows everything; here all that changes is in variables of the processor's. Gives back whether a
- * value has ended where it stops. */
-TARGET bool KIND(mpl_json_run)(mpl_reader *r, size_t outside, bool ended) {
+/* Usual are plain strings, small integers, containers that are neither empty nor large nor deep,
+ * far from the end of the text. What there is otherwise is left to mpl_read_value, which knows
+ * everything; here all that changes is in variables of the processor's. */
+static TARGET bool KIND(run)(mpl_reader *r, size_t outside, bool ended) {
     moonplan_document *document = r->document;
     if (!document->nodes) return ended; /* there was no room for any */
     mpl_node *const nodes = document->nodes;

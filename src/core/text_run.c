@@ -1,7 +1,5 @@
 #include "text_run.h"
 
-#include "json_read.h"
-
 /* -- Byte by byte ----------------------------------------------------------*/
 
 static const char *plain(const char *at, const char *end) {
@@ -97,15 +95,18 @@ static AVX2 const char *hex_avx2(const char *at, const char *end) {
 
 static const mpl_run_kind kinds[] = {
 #ifdef MPL_RUN_X86
-    {"avx2", plain_avx2, hex_avx2, mpl_json_run_avx2},
-    {"sse2", plain_sse2, hex_sse2, mpl_json_run_sse2},
+    {MPL_RUN_AVX2, plain_avx2, hex_avx2},
+    {MPL_RUN_SSE2, plain_sse2, hex_sse2},
 #endif
-    {"plain", plain, hex, mpl_json_run_plain}};
+    {MPL_RUN_PLAIN, plain, hex}};
 #define KINDS (sizeof kinds / sizeof *kinds)
 
 const mpl_run_kind *mpl_run_kind_at(size_t n) {
 #ifdef MPL_RUN_X86
-    if (!__builtin_cpu_supports("avx2")) n++;
+    /* Compilers use the others where this is asked for; a virtual machine may leave them out. */
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
+        !__builtin_cpu_supports("bmi2"))
+        n++;
 #endif
     return n < KINDS ? &kinds[n] : NULL;
 }

@@ -11,21 +11,15 @@
 /* The first byte from `at` that is not of the run, or `end`. */
 typedef const char *mpl_text_run(const char *at, const char *end);
 
-/* Reads on from where a value begins, or where one has ended, in a document of which nearly all is
- * like that (json_run.h). */
-struct mpl_reader;
-typedef bool mpl_json_run(struct mpl_reader *r, size_t outside, bool ended);
-
 #if defined(__x86_64__) && defined(__GNUC__)
 #define MPL_RUN_X86
 #endif
 
 /* One way to look for it; which is the best depends on the processor that runs the program. */
 typedef struct mpl_run_kind {
-    const char *name;
+    enum { MPL_RUN_PLAIN, MPL_RUN_SSE2, MPL_RUN_AVX2 } which;
     mpl_text_run *plain; /* what a JSON string goes on with: ASCII but controls, " and \ */
     mpl_text_run *hex;   /* digits and a to f */
-    mpl_json_run *json;
 } mpl_run_kind;
 
 #if defined(__SSE2__)
