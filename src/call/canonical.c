@@ -17,21 +17,21 @@ static inline char *put(char *at, const char *bytes, size_t length) {
 }
 
 /* A few bytes, as most values and kinds are: a call would take longer. */
-static inline char *put_short(char *at, moonplan_text text) {
-    size_t length = text.length;
-    if (length > 16) return put(at, text.bytes, length);
+static inline char *put_short(char *at, const moonplan_call_plan *plan, mpl_span span) {
+    const char *bytes = mpl_call_at(plan, span);
+    size_t length = span.length;
+    if (length > 16) return put(at, bytes, length);
     if (length >= 8) {
-        memcpy(at, text.bytes, 8);
-        memcpy(at + length - 8, text.bytes + length - 8, 8);
+        memcpy(at, bytes, 8);
+        memcpy(at + length - 8, bytes + length - 8, 8);
     } else {
-        for (size_t i = 0; i < length; i++) at[i] = text.bytes[i];
+        for (size_t i = 0; i < length; i++) at[i] = bytes[i];
     }
     return at + length;
 }
 
 static char *put_text(char *at, const moonplan_call_plan *plan, mpl_span span) {
-    moonplan_text text = mpl_call_text(plan, span);
-    return put(at, text.bytes, text.length);
+    return put(at, mpl_call_at(plan, span), span.length);
 }
 
 static char *put_number(char *at, size_t number) {
@@ -72,7 +72,7 @@ moonplan_text mpl_canonical_next(mpl_canonical *canonical) {
         at = PUT(at, "\",\"ordered_steps\":[");
     } else {
         at = PUT(at, "\",\"value\":\"");
-        at = put_short(at, mpl_call_text(plan, plan->steps[step - 1].value));
+        at = put_short(at, plan, plan->steps[step - 1].value);
         at = PUT(at, "\"}}");
     }
     if (step == plan->count) {
@@ -84,9 +84,9 @@ moonplan_text mpl_canonical_next(mpl_canonical *canonical) {
         at = PUT(at, "{\"step\":");
         at = put_number(at, step + 1);
         at = PUT(at, ",\"kind\":\"");
-        at = put_short(at, mpl_call_text(plan, call->kind));
+        at = put_short(at, plan, call->kind);
         at = put(at, canonical->middle, canonical->middle_length);
-        at = put(at, mpl_call_text(plan, call->to).bytes, ADDRESS);
+        at = put(at, mpl_call_at(plan, call->to), ADDRESS);
         at = PUT(at, "\",\"data\":\"");
         canonical->data = true;
     }

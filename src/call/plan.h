@@ -26,11 +26,14 @@ struct moonplan_call_plan {
     moonplan_error_list *warnings;
 };
 
-static inline moonplan_text mpl_call_text(const moonplan_call_plan *plan, mpl_span span) {
+static inline const char *mpl_call_at(const moonplan_call_plan *plan, mpl_span span) {
     const moonplan_document *document = plan->document;
     const char *base = span.start & MPL_DECODED ? document->decoded : document->text;
+    return base + (span.start & ~MPL_DECODED);
+}
+static inline moonplan_text mpl_call_text(const moonplan_call_plan *plan, mpl_span span) {
     if (span.length == 0) return (moonplan_text){NULL, 0};
-    return (moonplan_text){base + (span.start & ~MPL_DECODED), span.length};
+    return (moonplan_text){mpl_call_at(plan, span), span.length};
 }
 
 /* Validate a document as a call plan. The plan takes the document over; after a refusal it is

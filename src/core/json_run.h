@@ -37,7 +37,7 @@ static TARGET bool KIND(run)(mpl_reader *r, size_t outside, bool ended) {
      * not be remembered. */
 #define LOSE_SIBLING                                                                               \
     do {                                                                                           \
-        if (stride) remember_open(r, nodes, next, open, base);                                     \
+        remember_open(r, nodes, next, open, base);                                                 \
         stride = 0;                                                                                \
     } while (0)
 
@@ -67,7 +67,7 @@ value_begins:
             r->depth + 1 >= MPL_SEEN_DEPTH)
             goto stop;
         if (element) {
-            if (r->depth > base) LOSE_SIBLING;
+            if (stride && r->depth > base) LOSE_SIBLING;
             base = r->depth;
             bool object = sibling != 0 && nodes[sibling].type == MOONPLAN_OBJECT;
             stride = object ? (size_t)(next - nodes) - sibling : 0;
@@ -79,7 +79,7 @@ value_begins:
                 stop = KIND(guessed_end)(other + 1, text, name);
         }
         if (!stop) {
-            LOSE_SIBLING;
+            if (stride) LOSE_SIBLING;
             stop = KIND(short_end)(name);
             if (!stop || stop[1] != ':') goto stop;
         }
@@ -183,7 +183,7 @@ value_has_ended:
                 stop = KIND(guessed_end)(other, text, name);
         }
         if (!stop) {
-            LOSE_SIBLING;
+            if (stride) LOSE_SIBLING;
             stop = KIND(short_end)(name);
             if (!stop || stop[1] != ':') goto stop;
         }
@@ -219,7 +219,7 @@ value_has_ended:
     }
 
 stop:
-    LOSE_SIBLING;
+    if (stride) LOSE_SIBLING;
 #undef LOSE_SIBLING
 #undef PUSH
     r->at = at;

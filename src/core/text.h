@@ -26,8 +26,8 @@ static inline bool mpl_same(const char *a, const char *b, size_t length) {
     if (length < 4) return memcmp(a, b, length) == 0;
     if (length < 8)
         return ((mpl_four(a) ^ mpl_four(b)) |
-                (mpl_four(a + length - 4) ^ mpl_four(b + length - 4))) == 0;
-    uint64_t differ = mpl_eight(a + length - 8) ^ mpl_eight(b + length - 8);
+                (mpl_four(a + (length - 4)) ^ mpl_four(b + (length - 4)))) == 0;
+    uint64_t differ = mpl_eight(a + (length - 8)) ^ mpl_eight(b + (length - 8));
     for (size_t i = 0; i + 8 < length; i += 8) differ |= mpl_eight(a + i) ^ mpl_eight(b + i);
     return differ == 0;
 }
