@@ -10,16 +10,19 @@ describe("output", function()
 
   describe("to a reader that goes away", function()
     -- One answer is what head waits for; the program has many more to give.
-    local function into_head(signal_setup)
+    local function into_head(signal_setup, jobs)
       return command.shell(('%s { for n in {1..20000}; do echo "$plan"; done; } 2>&- | %s | head -1 >&2; '
         .. 'exit ${PIPESTATUS[1]}'):format(
-          "plan=" .. files.quote(TINY) .. ";" .. signal_setup, command.text { "digest", "--ndjson", "-" }))
+          "plan=" .. files.quote(TINY) .. ";" .. signal_setup,
+        command.text { "digest", "--ndjson", "--jobs", jobs or "1", "-" }))
     end
 
     it("ends quietly with 141", function()
-      local outcome = into_head("")
-      assert.equal(141, outcome.code)
-      assert.truthy(outcome.err:find("^0x%x+\n$"), outcome.err)
+      for _, jobs in ipairs { "1", "3" } do
+        local outcome = into_head("", jobs)
+        assert.equal(141, outcome.code)
+        assert.truthy(outcome.err:find("^0x%x+\n$"), outcome.err)
+      end
     end)
 
     it("does so where the signal is ignored, too", function()

@@ -144,14 +144,6 @@ static int console_read(lua_State *L) {
     return 1;
 }
 
-/* lines(path or nil): a reader; or nil, why. */
-static int console_lines(lua_State *L) {
-    if (mpl_input_open(L, luaL_optstring(L, 1, NULL)) != NULL) return 1;
-    lua_pushnil(L);
-    lua_pushstring(L, strerror(errno));
-    return 2;
-}
-
 /* -- Making ---------------------------------------------------------------------------------- */
 
 static int pushed_outcome(lua_State *L, int error) {
@@ -365,7 +357,7 @@ int mpl_console_open(lua_State *L) {
         {"write", console_write},
         {"warn", console_warn},
         {"read", console_read},
-        {"lines", console_lines},
+        {"lines", mpl_input_lines},
         {"create", console_create},
         {"creatable", console_creatable},
         {"journal", console_journal},
@@ -379,7 +371,7 @@ int mpl_console_open(lua_State *L) {
         {NULL, NULL},
     };
     mpl_console *console = console_of(L);
-    mpl_input_methods(L, console);
+    mpl_input_methods(L);
     luaL_newmetatable(L, JOURNAL);
     lua_pushcfunction(L, journal_close);
     lua_setfield(L, -2, "__gc");

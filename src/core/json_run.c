@@ -40,7 +40,6 @@ static void remember_open(mpl_reader *r, const mpl_node *nodes, const mpl_node *
 /* -- Byte by byte ----------------------------------------------------------*/
 
 #define KIND(name) name##_plain
-#define TARGET
 
 static inline const char *short_end_plain(const char *begin) {
     for (const char *at = begin + 1; at < begin + 33; at++) {
@@ -62,9 +61,10 @@ static inline const char *guessed_end_plain(const mpl_node *node, const char *te
     return NULL;
 }
 
+#define HEAD static bool run_plain(mpl_reader *r, size_t outside, bool ended)
 #include "json_run.h"
+#undef HEAD
 #undef KIND
-#undef TARGET
 
 #ifdef MPL_RUN_X86
 #include <immintrin.h>
@@ -97,7 +97,6 @@ static inline const char *guessed_end_plain(const mpl_node *node, const char *te
 /* -- SSE2 ------------------------------------------------------------------*/
 
 #define KIND(name) name##_sse2
-#define TARGET
 
 static inline unsigned same_sse2(const char *a, const char *b) {
     __m128i of_a = _mm_loadu_si128((const __m128i *)(const void *)a);
@@ -121,9 +120,10 @@ static inline const char *guessed_end_sse2(const mpl_node *node, const char *tex
     GUESSED_END(same_sse2, 16, node, text, begin);
 }
 
+#define HEAD static bool run_sse2(mpl_reader *r, size_t outside, bool ended)
 #include "json_run.h"
+#undef HEAD
 #undef KIND
-#undef TARGET
 
 /* -- AVX2 ------------------------------------------------------------------*/
 
@@ -169,6 +169,7 @@ static TARGET inline const char *guessed_end_avx2(const mpl_node *node, const ch
     GUESSED_END(same_avx2, 32, node, text, begin);
 }
 
+#define HEAD static TARGET bool run_avx2(mpl_reader *r, size_t outside, bool ended)
 #include "json_run.h"
 #endif
 

@@ -1,19 +1,19 @@
-/* What a document is nearly all of, read in one run: as text to be compiled for several processors.
- * Whoever includes this says
+/* An mpl_json_run, as text to be compiled for several processors. Whoever includes this says
  *
- *   KIND(name)   the name for this kind of processor, of the function here and of these:
+ *   HEAD        the function's: its name, and what this processor has
+ *   KIND(name)  the name for this kind of processor of
  *     short_end(begin)                where a plain string that is not long has its closing quote,
  *                                     or NULL; AHEAD bytes are there
  *     guessed_end(node, text, begin)  the same for a name, by a guess: that it is the one at this
  *                                     node, which it would be in an array of objects that are alike
  *     guessed_long(node, begin, end)  the same for a string over 32 bytes: that it is as long as
  *                                     the one at this node, as addresses and hashes are
- *   TARGET       an attribute, for the compiler to use what this processor has */
-
-/* Usual are plain strings, small integers, containers that are neither empty nor large nor deep,
+ *
+ * Usual are plain strings, small integers, containers that are neither empty nor large nor deep,
  * far from the end of the text. What there is otherwise is left to mpl_read_value, which knows
  * everything; here all that changes is in variables of the processor's. */
-static TARGET bool KIND(run)(mpl_reader *r, size_t outside, bool ended) {
+
+HEAD {
     moonplan_document *document = r->document;
     if (!document->nodes) return ended; /* there was no room for any */
     mpl_node *const nodes = document->nodes;

@@ -43,15 +43,15 @@ end
 
 --- An iterator over the lines of a file that hold anything: number, text; or number, nil, fault; or
 --- number, nil, nil, the digests of the plans on the lines up to that number. After an "io" fault
---- there are no more.
+--- there are no more. With it comes what a loop closes at its end.
 ---@param name string
 ---@param limit integer bytes of one line
----@param plans table? options for plans whose digests are all that is wanted of them
+---@param plans table? options for plans whose digests are all that is wanted of them, and `jobs`
 function input.lines(name, limit, plans)
   local path, fault = path_of(name)
   local reader, why
   if not fault then
-    reader, why = console.lines(path)
+    reader, why = console.lines(path, limit, plans)
     fault = not reader and io_fault(why) or nil
   end
   local number, ended = 0, false
@@ -59,7 +59,7 @@ function input.lines(name, limit, plans)
     if ended then return nil end
     if not fault then
       if plans then
-        local digests, count = reader:digests(limit, plans)
+        local digests, count = reader:digests()
         if digests then
           number = number + count
           return number, nil, nil, digests
@@ -68,7 +68,7 @@ function input.lines(name, limit, plans)
       local line
       repeat
         number = number + 1
-        line, why = reader:line(limit)
+        line, why = reader:line()
       until not line or line:find("[^ \t\r]")
       if line then return number, line end
       if line == false then return number, nil, limit_fault(limit) end
@@ -77,7 +77,7 @@ function input.lines(name, limit, plans)
     end
     ended = true
     return number, nil, fault
-  end
+  end, nil, nil, reader
 end
 
 return input

@@ -51,8 +51,8 @@ local function show_simulation(simulation)
 end
 
 local function answer()
-  local reader = console.lines()
-  local line = reader and reader:line(64)
+  local reader = console.lines(nil, 64)
+  local line = reader and reader:line()
   return line and line:match("^%s*(.-)%s*$")
 end
 
