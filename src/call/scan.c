@@ -32,13 +32,6 @@ typedef struct scan {
 /* Nodes that there is room for at the beginning of each part: more than a part takes by itself. */
 #define ROOM 32
 
-#if defined(__GNUC__)
-/* With constant texts most of a comparison is done when it is compiled. */
-#define INLINE inline __attribute__((always_inline))
-#else
-#define INLINE inline
-#endif
-
 /* -- To the reader and back ------------------------------------------------*/
 
 /* Let the reader go on inside the object at `open`, `depth` containers deep. */
@@ -73,22 +66,22 @@ static const char *skip_spaces(const char *at) {
     return at;
 }
 
-static INLINE const char *skip(const char *at) {
+static MPL_INLINE const char *skip(const char *at) {
     return (unsigned char)*at > ' ' ? at : skip_spaces(at);
 }
 
-static INLINE void push(const scan *s, cursor *c, moonplan_type type, const char *begin,
-                        size_t length) {
+static MPL_INLINE void push(const scan *s, cursor *c, moonplan_type type, const char *begin,
+                            size_t length) {
     *c->next++ = (mpl_node){(uint32_t)(begin - s->text), (uint32_t)length, (unsigned)type & 15u, 0};
 }
 
-static INLINE bool literal(const scan *s, cursor *c, const char *bytes, size_t length) {
+static MPL_INLINE bool literal(const scan *s, cursor *c, const char *bytes, size_t length) {
     if ((size_t)(s->end - c->at) < length || !mpl_same(c->at, bytes, length)) return false;
     c->at += length;
     return true;
 }
 
-static INLINE bool mark(cursor *c, char byte) {
+static MPL_INLINE bool mark(cursor *c, char byte) {
     const char *at = skip(c->at);
     if (*at != byte) return false;
     c->at = at + 1;
@@ -96,7 +89,7 @@ static INLINE bool mark(cursor *c, char byte) {
 }
 
 /* A member's name and its colon; `text` is "name": with the quotes. */
-static INLINE bool named(const scan *s, cursor *c, const char *text, size_t length) {
+static MPL_INLINE bool named(const scan *s, cursor *c, const char *text, size_t length) {
     c->at = skip(c->at);
     const char *begin = c->at;
     if (!literal(s, c, text, length - 1) || !mark(c, ':')) return false;
@@ -107,7 +100,7 @@ static INLINE bool named(const scan *s, cursor *c, const char *text, size_t leng
 #define FIRST(s, c, name) named(s, c, "\"" name "\":", sizeof(name) + 2)
 
 /* The same behind a comma: all of it at once where there is no white space. */
-static INLINE bool next_named(const scan *s, cursor *c, const char *text, size_t length) {
+static MPL_INLINE bool next_named(const scan *s, cursor *c, const char *text, size_t length) {
     const char *begin = c->at;
     if (literal(s, c, text, length)) {
         push(s, c, MOONPLAN_STRING, begin + 1, length - 2);
@@ -119,20 +112,20 @@ static INLINE bool next_named(const scan *s, cursor *c, const char *text, size_t
 #define NEXT(s, c, name) next_named(s, c, ",\"" name "\":", sizeof(name) + 3)
 
 /* A container inside the open one at `outer`; the outermost is inside itself. */
-static INLINE size_t open_node(const scan *s, cursor *c, moonplan_type type, size_t outer) {
+static MPL_INLINE size_t open_node(const scan *s, cursor *c, moonplan_type type, size_t outer) {
     size_t node = (size_t)(c->next - s->nodes);
     push(s, c, type, c->at++, outer);
     return node;
 }
 
 /* An object that begins here, or SIZE_MAX. */
-static INLINE size_t open_object(const scan *s, cursor *c, size_t outer) {
+static MPL_INLINE size_t open_object(const scan *s, cursor *c, size_t outer) {
     return *c->at == '{' ? open_node(s, c, MOONPLAN_OBJECT, outer) : SIZE_MAX;
 }
 
 /* The end of a container that is not large and whose names are distinct. False at the end of the
  * text as well: what follows an inner container has a byte to be. */
-static INLINE bool close_node(const scan *s, cursor *c, size_t node, char mark_of_it) {
+static MPL_INLINE bool close_node(const scan *s, cursor *c, size_t node, char mark_of_it) {
     if (!mark(c, mark_of_it) || c->at == s->end) return false;
     mpl_node *container = &s->nodes[node];
     container->length = (uint32_t)(c->at - s->text) - container->start;
@@ -140,17 +133,17 @@ static INLINE bool close_node(const scan *s, cursor *c, size_t node, char mark_o
     return true;
 }
 
-static INLINE bool close_object(const scan *s, cursor *c, size_t node) {
+static MPL_INLINE bool close_object(const scan *s, cursor *c, size_t node) {
     return close_node(s, c, node, '}');
 }
 
 /* What has been read from `begin` is a scalar. Values are counted where their number is known. */
-static INLINE void value(const scan *s, cursor *c, moonplan_type type, const char *begin) {
+static MPL_INLINE void value(const scan *s, cursor *c, moonplan_type type, const char *begin) {
     push(s, c, type, begin, (size_t)(c->at - begin));
 }
 
 /* A string without escapes, whatever is in it. */
-static INLINE bool string(const scan *s, cursor *c, moonplan_text *content) {
+static MPL_INLINE bool string(const scan *s, cursor *c, moonplan_text *content) {
     const char *begin = c->at;
     if (*begin != '"') return false;
     const char *end = mpl_plain_end(begin + 1, s->end, s->r.plain);
@@ -163,7 +156,7 @@ static INLINE bool string(const scan *s, cursor *c, moonplan_text *content) {
 
 /* -- Scalars of a plan -----------------------------------------------------*/
 
-static INLINE bool the_string(const scan *s, cursor *c, const char *quoted, size_t length) {
+static MPL_INLINE bool the_string(const scan *s, cursor *c, const char *quoted, size_t length) {
     const char *begin = c->at;
     if (!literal(s, c, quoted, length)) return false;
     value(s, c, MOONPLAN_STRING, begin);
@@ -171,7 +164,7 @@ static INLINE bool the_string(const scan *s, cursor *c, const char *quoted, size
 }
 
 /* A few bytes: a call would take longer. */
-static INLINE bool the_chain(const scan *s, cursor *c) {
+static MPL_INLINE bool the_chain(const scan *s, cursor *c) {
     const char *begin = c->at;
     size_t length = s->chain_id_length;
     if ((size_t)(s->end - begin) < length) return false;
@@ -183,7 +176,7 @@ static INLINE bool the_chain(const scan *s, cursor *c) {
 }
 
 /* 2^256 has 78 digits. */
-static INLINE bool quantity(const scan *s, cursor *c) {
+static MPL_INLINE bool quantity(const scan *s, cursor *c) {
     const char *begin = c->at, *at = begin + 1;
     if (*begin != '"') return false;
     if (s->end - at >= 16) at += mpl_digits_sixteen(at);
@@ -198,7 +191,7 @@ static INLINE bool quantity(const scan *s, cursor *c) {
 }
 
 /* A quote, 0x, lower-case digits, a quote. */
-static INLINE bool bytes(const scan *s, cursor *c, size_t *digits) {
+static MPL_INLINE bool bytes(const scan *s, cursor *c, size_t *digits) {
     const char *begin = c->at;
     if (s->end - begin < 4 || !mpl_same(begin, "\"0x", 3)) return false;
     const char *end = s->hex(begin + 3, s->end);
@@ -209,7 +202,7 @@ static INLINE bool bytes(const scan *s, cursor *c, size_t *digits) {
     return true;
 }
 
-static INLINE bool address(const scan *s, cursor *c) {
+static MPL_INLINE bool address(const scan *s, cursor *c) {
     const char *begin = c->at;
     if (s->end - begin < 44 || !mpl_same(begin, "\"0x", 3) || begin[43] != '"') return false;
     if (!mpl_hex_forty(begin + 3)) return false;
@@ -218,14 +211,14 @@ static INLINE bool address(const scan *s, cursor *c) {
     return true;
 }
 
-static INLINE bool kind(const scan *s, cursor *c) {
+static MPL_INLINE bool kind(const scan *s, cursor *c) {
     moonplan_text text;
     return string(s, c, &text) && mpl_rule_kind(text);
 }
 
 /* -- Steps -----------------------------------------------------------------*/
 
-static INLINE bool position(const scan *s, cursor *c, size_t n) {
+static MPL_INLINE bool position(const scan *s, cursor *c, size_t n) {
     char digits[20];
     size_t at = sizeof digits;
     const char *begin = c->at;
@@ -237,14 +230,14 @@ static INLINE bool position(const scan *s, cursor *c, size_t n) {
     return true;
 }
 
-static INLINE bool data(scan *s, cursor *c) {
+static MPL_INLINE bool data(scan *s, cursor *c) {
     size_t digits;
     if (!bytes(s, c, &digits) || digits % 2 != 0) return false;
     s->calldata += digits / 2;
     return s->calldata <= s->options->limits.calldata_bytes;
 }
 
-static INLINE bool transaction(scan *s, cursor *c, size_t step) {
+static MPL_INLINE bool transaction(scan *s, cursor *c, size_t step) {
     size_t node = open_object(s, c, step);
     if (node == SIZE_MAX) return false;
     if (!FIRST(s, c, "chain_id") || !the_chain(s, c)) return false;

@@ -6,6 +6,13 @@
 
 #include "../moonplan.h"
 
+#if defined(__GNUC__)
+/* With constant texts most of a comparison is done when it is compiled. */
+#define MPL_INLINE inline __attribute__((always_inline))
+#else
+#define MPL_INLINE inline
+#endif
+
 static inline moonplan_text mpl_text_of(const char *ended) {
     return (moonplan_text){ended, strlen(ended)};
 }
@@ -22,7 +29,7 @@ static inline uint32_t mpl_four(const char *at) {
 }
 /* memcmp for lengths that are known to the compiler, which calls it rather than spell it out for
  * most of those that occur here. */
-static inline bool mpl_same(const char *a, const char *b, size_t length) {
+static MPL_INLINE bool mpl_same(const char *a, const char *b, size_t length) {
     if (length < 4) return memcmp(a, b, length) == 0;
     if (length < 8)
         return ((mpl_four(a) ^ mpl_four(b)) |
@@ -32,7 +39,7 @@ static inline bool mpl_same(const char *a, const char *b, size_t length) {
     return differ == 0;
 }
 /* The literal's length is known to the compiler where it is written out. */
-static inline bool mpl_text_is(moonplan_text text, const char *literal) {
+static MPL_INLINE bool mpl_text_is(moonplan_text text, const char *literal) {
     size_t length = strlen(literal);
     return text.bytes && text.length == length && mpl_same(text.bytes, literal, length);
 }
