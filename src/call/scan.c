@@ -92,7 +92,12 @@ static MPL_INLINE bool mark(cursor *c, char byte) {
 static MPL_INLINE bool named(const scan *s, cursor *c, const char *text, size_t length) {
     c->at = skip(c->at);
     const char *begin = c->at;
-    if (!literal(s, c, text, length - 1) || !mark(c, ':')) return false;
+    if (!literal(s, c, text, length - 1)) return false;
+    if (!mark(c, ':')) {
+        /* Another name may be asked for here: it must not be looked for behind this one. */
+        c->at = begin;
+        return false;
+    }
     push(s, c, MOONPLAN_STRING, begin, length - 1);
     c->at = skip(c->at);
     return true;
