@@ -47,10 +47,46 @@ local function strange(what) return fail("answer", what) end
 -- The code of a JSON-RPC error, nil where the node gave none.
 local function code_of(err) return err.code == "rpc.error" and err.error.code or nil end
 
--- EIP-1474, EIP-1193: a method that is not there.
-local function is_missing(err)
+local function has_one(words, list)
+  for _, each in ipairs(list) do
+    if words:find(each, 1, true) then return true end
+  end
+  return false
+end
+
+-- A method that is not there: JSON-RPC 2.0, Besu ("method not enabled"), EIP-1474, EIP-1193.
+local NO_METHOD = { [-32601] = true, [-32604] = true, [-32004] = true, [4200] = true }
+-- Gateways say it in words, under codes for anything ("Unsupported method: ..." with -32600).
+local ABSENT = {
+  "unsupported", "not supported", "not available", "not found", "not exist", "not enabled",
+  "disabled", "not implemented", "not allowed", "not whitelisted", "unknown method",
+  "no such method", "invalid method",
+}
+-- Codes under which it is never said: what a call reverts with, and what its parameters lack, may
+-- have any words in it.
+local function is_of_call(code)
+  return code == 3 or code == -32015 or code == -32602 or (code <= -38000 and code > -39000)
+end
+
+-- With a name, an error's words count as well.
+local function is_missing(err, method)
   local code = code_of(err)
-  return code == -32601 or code == -32004 or code == 4200
+  if not code or NO_METHOD[code] then return code ~= nil end
+  if not method or is_of_call(code) then return false end
+  local words = err.error.message:lower()
+  return not words:find("revert", 1, true) and has_one(words, { "method", method:lower() })
+    and has_one(words, ABSENT)
+end
+
+-- Whether eth_simulateV1 is not there, or not for us (EIP-1193: 4100). Some gateways say so with a
+-- status of HTTP, of which these are about the moment instead: RFC 9110, RFC 6585, RFC 8470.
+local MOMENTARY = { [408] = true, [425] = true, [429] = true }
+
+local function is_withheld(err)
+  if is_missing(err, "eth_simulateV1") or code_of(err) == 4100 then return true end
+  if err.code ~= "rpc.interrupted" then return false end
+  local status = tonumber(err.message:match(" HTTP status (%d+)$") or 0)
+  return status == 501 or (status >= 400 and status <= 499 and not MOMENTARY[status])
 end
 
 -- The bytes that a reverted call gave, where a node hides them.
@@ -95,6 +131,17 @@ local function transaction(question, call)
   return { from = question.sender, to = call.to, data = call.data, value = call.value }
 end
 
+local function check_chain(question, ctx, whose)
+  local chain, err = ask(ctx, "eth_chainId")
+  if err then return rpc_failure(err) end
+  chain = quantity(chain)
+  if not chain then return strange("eth_chainId gave no quantity") end
+  if chain ~= question.chain_id then
+    return fail("chain", ("the %s is on chain %s"):format(whose, chain))
+  end
+  return true
+end
+
 local function check_account(question, ctx)
   local accounts, err = ask(ctx, "eth_accounts")
   if err then return rpc_failure(err) end
@@ -114,7 +161,7 @@ local function simulate_all(question, ctx)
   local blocks, err = ask(ctx, "eth_simulateV1",
     { blockStateCalls = moonplan.array { { calls = calls } } }, "latest")
   if err then
-    if is_missing(err) then return { outcome = "unavailable" } end
+    if is_withheld(err) then return { outcome = "unavailable" } end
     return tried(err)
   end
   local results = is_list(blocks) and #blocks == 1 and type(blocks[1]) == "table"
@@ -167,11 +214,11 @@ local function read_receipt(receipt)
 end
 
 -- What is answered to a request to sign and send, when it is an error. An error of these codes says
--- that nothing was signed: EIP-1193's and EIP-5792's, and of EIP-1474's those that do not come
--- after the fact, as "internal error" may.
+-- that nothing was signed: EIP-1193's and EIP-5792's, Besu's for a method that is not enabled, and
+-- of EIP-1474's those that do not come after the fact, as "internal error" may.
 local function is_refusal(code)
   return code == 3 or (code >= 4001 and code <= 4999) or (code >= 5700 and code <= 5799)
-    or code == -32700 or (code <= -32600 and code >= -32602)
+    or code == -32700 or code == -32604 or (code <= -32600 and code >= -32602)
 end
 
 -- EIP-1474's own codes are used for whatever a node likes. A transaction that is known already, or
@@ -187,13 +234,6 @@ local CERTAIN = {
   "unknown account", "account is locked", "less than block base fee", "exceeds the configured cap",
   "oversized data", "denied", "rejected", "not supported", "method not found", "revert",
 }
-
-local function has_one(words, list)
-  for _, each in ipairs(list) do
-    if words:find(each, 1, true) then return true end
-  end
-  return false
-end
 
 local function says_refused(err)
   local code = code_of(err)
@@ -221,36 +261,30 @@ local function with_margin(gas)
   return more <= GAS_MOST and more or gas
 end
 
-local function check_chain(question, ctx)
-  local chain, err = ask(ctx, "eth_chainId")
-  if err then return rpc_failure(err) end
-  chain = quantity(chain)
-  if not chain then return strange("eth_chainId gave no quantity") end
-  if chain ~= question.chain_id then
-    return fail("chain", "the node is on chain " .. chain)
-  end
-  return true
-end
-
 local function prepare_rpc(question, ctx)
-  local fine, failure = check_chain(question, ctx)
+  local fine, failure = check_chain(question, ctx, "node")
   if fine then fine, failure = check_account(question, ctx) end
   if not fine then return nil, failure end
   return {}
 end
 
 local function estimate(question, ctx)
-  local gas, err = ask(ctx, "eth_estimateGas", transaction(question, question.calls[1]))
-  if err then return tried(err, 1) end
-  gas = small(gas)
-  if not gas or gas < 1 then return strange("eth_estimateGas gave no amount of gas") end
-  local nonce
-  nonce, err = ask(ctx, "eth_getTransactionCount", question.sender, "pending")
+  local nonce, err = ask(ctx, "eth_getTransactionCount", question.sender, "pending")
   if err then return rpc_failure(err) end
   nonce = quantity(nonce)
   if not nonce then return strange("eth_getTransactionCount gave no quantity") end
+  local gas
+  gas, err = ask(ctx, "eth_estimateGas", transaction(question, question.calls[1]))
+  if err then
+    -- The number says whether the node that tried it has seen the step before.
+    local answer, failure = tried(err, 1)
+    if answer then answer.request = { nonce = nonce } end
+    return answer, failure
+  end
+  gas = small(gas)
+  if not gas or gas < 1 then return strange("eth_estimateGas gave no amount of gas") end
   -- Wallets change chains on a click.
-  local fine, failure = check_chain(question, ctx)
+  local fine, failure = check_chain(question, ctx, "node")
   if not fine then return nil, failure end
   -- With its number said, the account can carry out this transaction once, whatever becomes of the
   -- answer.
@@ -292,12 +326,17 @@ local function outcome_rpc(question, ctx)
   if answer == moonplan.null then return { state = "pending" } end
   local receipt = read_receipt(answer)
   if not receipt then return strange("eth_getTransactionReceipt gave no receipt") end
-  local call = question.calls[1]
   if receipt.transaction_hash ~= question.id then
     return strange("eth_getTransactionReceipt gave the receipt of another transaction")
   end
-  if (is_address(answer.from) and answer.from:lower() ~= question.sender)
-    or (is_address(answer.to) and answer.to:lower() ~= call.to) then
+  -- Null, or none (ethereum/execution-apis does not require it), stands for a contract that was
+  -- created, which no call of a plan does.
+  local to = answer.to
+  if not is_address(answer.from) or not (to == nil or to == moonplan.null or is_address(to)) then
+    return strange("eth_getTransactionReceipt gave a receipt that does not say whose it is")
+  end
+  if answer.from:lower() ~= question.sender or not is_address(to)
+    or to:lower() ~= question.calls[1].to then
     return strange("the transaction that was sent is another than was asked for")
   end
   local receipts = moonplan.array { receipt }
@@ -322,23 +361,32 @@ local function is_atomic(capabilities, chain)
 end
 
 local function prepare_sendcalls(question, ctx)
+  local fine, failure = check_chain(question, ctx, "wallet")
+  if not fine then return nil, failure end
   local capabilities, err = ask(ctx, "wallet_getCapabilities", question.sender,
     moonplan.array { question.chain_id })
   if err then
-    local code = code_of(err)
-    if is_missing(err) then
+    if is_missing(err, "wallet_getCapabilities") then
       return fail("unsupported", "it is no wallet for EIP-5792: it has no wallet_getCapabilities")
-    elseif code == 4100 then
+    elseif code_of(err) == 4100 then
       return fail("account", "the wallet has not opened the account to us")
     end
     return rpc_failure(err)
   end
   if type(capabilities) ~= "table" then return strange("wallet_getCapabilities gave no table") end
-  local fine, failure = check_account(question, ctx)
+  fine, failure = check_account(question, ctx)
   if not fine then return nil, failure end
   local implements = moonplan.array {}
   if is_atomic(capabilities, question.chain_id) then implements[1] = "atomic_batch" end
   return { implements = implements }
+end
+
+-- A person who was asked had time to change the wallet's chain, and what is tried on another says
+-- nothing of the plan.
+local function simulate_sendcalls(question, ctx)
+  local fine, failure = check_chain(question, ctx, "wallet")
+  if not fine then return nil, failure end
+  return simulate(question, ctx)
 end
 
 local function submit_sendcalls(question, ctx)
@@ -465,8 +513,9 @@ return {
       },
       {
         call = "estimate", input = question {},
-        given = answers({ method = "eth_estimateGas", result = "0x5208" },
+        given = answers(
           { method = "eth_getTransactionCount", params = { ACCOUNT, "pending" }, result = "0x5" },
+          { method = "eth_estimateGas", result = "0x5208" },
           { method = "eth_chainId", result = "0x1" }),
         output = { outcome = "passed", request = { gas = "0x668a", nonce = "0x5" } },
       },
@@ -494,12 +543,12 @@ return {
     kind = "executor", api = 1, name = "wallet.sendcalls", version = "1.0.0",
     summary = "Hand all calls to a wallet that speaks EIP-5792 (wallet_sendCalls 2.0.0).",
     needs = { "rpc:wallet" }, implements = { "atomic_batch" }, submits = "plan",
-    prepare = prepare_sendcalls, simulate = simulate, submit = submit_sendcalls,
+    prepare = prepare_sendcalls, simulate = simulate_sendcalls, submit = submit_sendcalls,
     outcome = outcome_sendcalls,
     examples = {
       {
         call = "prepare", input = question {},
-        given = answers({
+        given = answers({ method = "eth_chainId", result = "0x1" }, {
           method = "wallet_getCapabilities", params = { ACCOUNT, { "0x1" } },
           result = { ["0x1"] = { atomic = { status = "supported" } } },
         }, { method = "eth_accounts", result = { ACCOUNT } }),

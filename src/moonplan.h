@@ -102,6 +102,7 @@ MOONPLAN_API const moonplan_limit_info *moonplan_limit_at(size_t n);
     X(MEMORY, "memory", "an allocation failed")                                                    \
     X(LIMIT, "limit", "the input is over a limit; the message says which")                         \
     X(OPTION, "option", "an option is unknown or out of its range")                                \
+    X(IO, "io", "a file or stream could not be read or written")                                   \
     X(DOCUMENT_KIND, "document.kind", "the document is none of the kinds that can be told apart")  \
     X(JSON_SYNTAX, "json.syntax", "not a JSON text (RFC 8259)")                                    \
     X(JSON_UTF8, "json.utf8", "bytes that are not UTF-8 (RFC 3629)")                               \
@@ -730,6 +731,11 @@ moonplan_revert_decode(const uint8_t *bytes, size_t length, const moonplan_abi_s
  * and findings. A review is no approval, and finds nothing that only a
  * simulation or the chain could show.
  *
+ * Which amounts stand for everything: of an allowance, 2^128-1 and all above it,
+ * for no supply comes near, and exactly 2^112-1 and 2^96-1, the largest of
+ * tokens that count in 112 or 96 bits (allowance.unlimited); of a typed message
+ * that is not known here, any 2^n-1 from n = 96 (amount.unlimited).
+ *
  * X(SYMBOL, "dotted.name", SEVERITY, what it means). The names are stable and
  * each has one severity; review.rest has that of what it counts. */
 #define MOONPLAN_FINDINGS(X)                                                                       \
@@ -769,7 +775,8 @@ moonplan_revert_decode(const uint8_t *bytes, size_t length, const moonplan_abi_s
     X(DOMAIN_CONTRACTLESS, "domain.contractless", WARNING, "a signature for no contract by name")  \
     X(DECODE_UNKNOWN_SELECTOR, "decode.unknown_selector", WARNING, "a call that nobody described") \
     X(DECODE_NO_SELECTOR, "decode.no_selector", WARNING, "calldata too short for a selector")      \
-    X(DECODE_MALFORMED, "decode.malformed", DANGER, "arguments that do not fit the function")      \
+    X(DECODE_MALFORMED, "decode.malformed", DANGER,                                                \
+      "arguments, or calls inside, that cannot be read")                                           \
     X(DECODE_NOT_CANONICAL, "decode.not_canonical", DANGER,                                        \
       "arguments encoded as no compiler does it")                                                  \
     X(DECODE_BUDGET, "decode.budget", DANGER, "not decoded: over a budget")                        \
@@ -837,7 +844,8 @@ MOONPLAN_API moonplan_review *moonplan_review_new(const moonplan_call_plan *plan
                                                   moonplan_error *err);
 MOONPLAN_API void moonplan_review_free(moonplan_review *review);
 /* Findings, the gravest first, then in the order of the plan. At most
- * `findings` (a limit) of each severity; a closing review.rest counts others. */
+ * `findings` (a limit) of each severity, but always the first of each code; a
+ * closing review.rest counts others. */
 MOONPLAN_API size_t moonplan_review_count(const moonplan_review *review);
 MOONPLAN_API bool moonplan_review_finding(const moonplan_review *review, moonplan_finding *out,
                                           size_t n);
@@ -893,7 +901,8 @@ MOONPLAN_API moonplan_document *moonplan_to_send_calls(const moonplan_call_plan 
 /* `account` is the sender where the batch names none, {NULL, 0} if there is
  * none; a batch that names another is refused. Refused as well: versions other
  * than 2.0.0, a missing atomicRequired, contract creation, capabilities that
- * are not optional. One fault is reported. */
+ * are not optional, and chains whose number has more than the 32 digits that
+ * CAIP-2 has room for. One fault is reported. */
 MOONPLAN_API moonplan_call_plan *moonplan_from_send_calls(const char *text, size_t length,
                                                           moonplan_text account,
                                                           moonplan_error_list **lost,
@@ -902,13 +911,15 @@ MOONPLAN_API moonplan_call_plan *moonplan_from_send_calls(const char *text, size
 
 /* A batch file of the Safe Transaction Builder, version 1.0, with its checksum.
  * `created` is its createdAt, in milliseconds since 1970. A Safe executes such
- * a batch in one transaction, so it may stand for atomic_batch. */
+ * a batch in one transaction, so several steps stand for atomic_batch and one
+ * alone does not: *lost says where that is not what the plan asks for. */
 MOONPLAN_API moonplan_document *moonplan_to_safe_batch(const moonplan_call_plan *plan,
                                                        uint64_t created, moonplan_error_list **lost,
                                                        const moonplan_options *options,
                                                        moonplan_error *err);
 /* Transactions given as a method and its values are encoded. Two and more of
- * them become a plan that requires atomic_batch. */
+ * them become a plan that requires atomic_batch. Chains are refused as by
+ * moonplan_from_send_calls. */
 MOONPLAN_API moonplan_call_plan *moonplan_from_safe_batch(const char *text, size_t length,
                                                           moonplan_text account,
                                                           moonplan_error_list **lost,
@@ -945,9 +956,10 @@ typedef struct moonplan_job moonplan_job;
  * A question that nobody answers is answered by the engine: the plan's own
  * input, the authorizer's decision, the store's commit, the capability's
  * result; and of an outcome, what the capability's `check` finds, or, for a
- * capability that only reads, a retry. With no answer to that the job stops,
- * outcome_unknown. All that stands here is borrowed from the job. `input` is what the
- * capability gets, references resolved; MOONPLAN_NONE: the plan gives none.
+ * capability that only reads, and did when the step was begun, a retry. With no
+ * answer to that the job stops, outcome_unknown. All that stands here is borrowed
+ * from the job. `input` is what the capability gets, references resolved;
+ * MOONPLAN_NONE: the plan gives none.
  * At INPUT there is no input yet, and no version and risk. */
 typedef enum moonplan_wanted {
     MOONPLAN_WANT_INPUT = 1,
@@ -1080,7 +1092,8 @@ typedef struct moonplan_engine_options {
     const moonplan_text *plan_versions;
     size_t plan_versions_count;
     /* Milliseconds since 1970-01-01T00:00:00Z, held to the years 0000 to 9999; NULL: the system's
-     * clock. */
+     * clock. Asked about an approval while the store is being written as well, which cannot be
+     * used meanwhile. */
     int64_t (*now)(void *data);
     void *now_data;
     /* A new id of a job or event; false or no text: the engine makes one.
@@ -1092,7 +1105,8 @@ typedef struct moonplan_engine_options {
     /* Steps of these risks run only with an approval ("Approvals", below), and
      * are then put to the authorizer like any other. A job keeps what it was made
      * with: its steps of these risks take an approval, and so does a step that
-     * has waited for one, whichever engine goes on with it. */
+     * has waited for one, whichever engine goes on with it. A step is of a risk
+     * when its capability says so, or did when the job was made. */
     const moonplan_text *require_approval;
     size_t require_approval_count;
     const struct moonplan_public_key *approvers; /* whose approvals count */
@@ -1219,9 +1233,11 @@ typedef struct moonplan_run_options {
      * and capabilities. Absent: nobody in particular. */
     moonplan_text caller;
     moonplan_error_list **errors; /* as in moonplan_options */
-    /* The plan's idempotencyKey counts: a job that was made of the same plan for
-     * the same caller with this key is the answer, whatever became of it; with
-     * another plan or caller it is a refusal, store.conflict. */
+    /* The plan's idempotencyKey, if it is a string, counts: the first job that was
+     * made of the same plan for the same caller with this key, deduplicated itself
+     * or not, is the answer, whatever became of it. Where all jobs of the key have
+     * another plan or caller it is a refusal, store.conflict. In memory jobs count
+     * as long as they are kept. */
     bool deduplicate;
     /* JSON texts of approvals; each is looked at when it comes, and refused for
      * what is wrong with it (approval.*). */
@@ -1373,8 +1389,9 @@ MOONPLAN_API moonplan_document *moonplan_job_document_new(const moonplan_job *jo
  *   what a run has reported as done survives a kill and a power cut.
  *
  * A job belongs to whoever runs it, by a lease that is renewed with every
- * commit. One whose owner is gone (its process, on this machine; elsewhere, when
- * the lease has run out) can be resumed by another. */
+ * commit. One whose owner is gone (its process, on this machine; when the lease
+ * has run out, where that cannot be seen: elsewhere, in another namespace of
+ * processes, behind /proc's hidepid) can be resumed by another. */
 
 enum {
     MOONPLAN_STORE_EXISTING = 1, /* it has to be there */
@@ -1391,7 +1408,13 @@ enum {
  * is left as it was. Jobs end with these too: after a commit that failed, or
  * when the file or its log has been moved, deleted, replaced or cut off
  * (store.failed), nothing more is called. An empty file becomes a store as one
- * that is not there does.
+ * that is not there does; who makes one at the same time is waited for.
+ *
+ * What is cut off is noticed before each transaction and after it. Two things are
+ * not: a file that is written over in its place, as cp(1) does, and as long as it
+ * was or longer; and the log's index (-shm) cut off in the very moment in which
+ * it is looked at, for which the system ends the process (SIGBUS), as SQLite maps
+ * it into memory.
  *
  * A file that grows beyond RLIMIT_FSIZE is store.full where SIGXFSZ is ignored;
  * the program ignores it, and the library leaves signals alone.
@@ -1466,7 +1489,9 @@ MOONPLAN_API bool moonplan_engine_cancel(moonplan_engine *engine, const char *id
  *
  * Everything there has to hold where it stands; nothing else may. An approval
  * is good for one begin of its step, or of each step of its plan within one job,
- * which is written down in one transaction with the beginning. That is once in
+ * which is written down in one transaction with the beginning. One whose time is
+ * over by then, or that another job has begun with meanwhile, counts no more: the
+ * step begins with another one that was given, or the job waits. That is once in
  * each store: another store (a copy, or one in memory, which forgets with its
  * engine) does not know, so that a plan that may run in one place alone says so
  * in its input or caller. Its own digest, over that same text, is what events
@@ -1771,15 +1796,18 @@ enum {
      * root and the folder's owner can change, and one that they could put another one in the place
      * of (a folder above it that is open to them, without the sticky bit). Of groups, the one with
      * the number 0 counts as root, and the one with the owner's own number as the owner: by custom
-     * nobody else is in it. Listing shows what is neither file nor folder as a file, so that
-     * nothing is overlooked. */
+     * nobody else is in it. Not so where an access control list (acl(5)) is: its mask stands in the
+     * place of the group's bits. A link that the path leads over has to belong to root, or to the
+     * user that this process acts as, and to stand in a folder that nobody else can change. Listing
+     * shows what is neither file nor folder as a file, so that nothing is overlooked. */
     MOONPLAN_ROOT_GUARDED = 4,
     /* With the one before: they have to be root's, or of the user that this process acts as. */
     MOONPLAN_ROOT_OWN = 8
 };
 
-/* The folder at `path` (relative to the current one, links followed): it stays
- * the same when it is renamed. `flags` is 0 or a sum of the above. */
+/* The folder at `path` (relative to the current one, links followed, by the rule
+ * above where it is guarded): it stays the same when it is renamed. `flags` is 0
+ * or a sum of the above. */
 MOONPLAN_API moonplan_root *moonplan_root_open(const char *path, size_t length, unsigned flags,
                                                const moonplan_options *options,
                                                moonplan_error *err);
@@ -1842,7 +1870,10 @@ MOONPLAN_API bool moonplan_public_key_parse(moonplan_public_key *out, const char
 /* The text of a file NAME.pub, in one piece; false when the sink returns so. */
 MOONPLAN_API bool moonplan_public_key_write(const moonplan_public_key *key, moonplan_sink sink,
                                             void *sink_data);
-/* The same from a file; a link is followed here, for what is public. */
+/* The same from a file; a link is followed here, for what is public. Refused, as
+ * file.unavailable, is one that others than root, its owner and the user that
+ * this process acts as can change, or put another one in the place of, by the
+ * rule of MOONPLAN_ROOT_GUARDED: they would say whose signatures count. */
 MOONPLAN_API bool moonplan_public_key_load(moonplan_public_key *out, const char *path,
                                            size_t length, moonplan_error *err);
 
@@ -1854,7 +1885,8 @@ MOONPLAN_API moonplan_secret_key *moonplan_secret_key_parse(const char *text, si
                                                             const moonplan_options *options,
                                                             moonplan_error *err);
 /* The same from a file: a regular one that nobody but its owner may read or
- * write; the last name of the path may not be a link. */
+ * write, in a folder where nobody else could put another one in its place; the
+ * last name of the path may not be a link. */
 MOONPLAN_API moonplan_secret_key *moonplan_secret_key_load(const char *path, size_t length,
                                                            moonplan_text password,
                                                            const moonplan_options *options,

@@ -6,13 +6,14 @@
 --- Whatever an author gets wrong is raised on the author's line.
 
 -- The author may change what these names stand for; here they stay what they are.
-local concat, error, ipairs, next, pcall, rawequal, rawget, setmetatable, sort, type =
-  table.concat, error, ipairs, next, pcall, rawequal, rawget, setmetatable, table.sort, type
+local concat, error, ipairs, next, pcall, rawequal, rawget, rawlen, setmetatable, sort, type =
+  table.concat, error, ipairs, next, pcall, rawequal, rawget, rawlen, setmetatable, table.sort, type
 local find, format, lower, match, sub =
   string.find, string.format, string.lower, string.match, string.sub
 local toint, utf8_length = math.tointeger, utf8.len
 local address, amount, array, is_array, json_of = moonplan.address, moonplan.amount,
   moonplan.array, moonplan.is_array, moonplan.abi.json
+local encode = json.encode
 
 -- "t.lua:5: ", the line of whoever called the function that calls this; with a level of 2, of
 -- whoever called that one. A function in C between them has no line, and is stepped over.
@@ -49,6 +50,15 @@ local function set_of(list)
   local set = {}
   for _, name in ipairs(list) do set[name] = true end
   return set
+end
+
+-- What goes into the plan as it is: all of it has to be something that JSON has, and no table may
+-- stand inside itself.
+local function check_json(value, what, level)
+  local text, err = encode(value)
+  if text then return end
+  if err.code == "memory" then error(err.message, 0) end
+  fail(format("%s%s: %s", what, err.at ~= "" and " at " .. err.at or "", err.message), level + 1)
 end
 
 -- A table of named fields, none of which is unknown.
@@ -108,6 +118,9 @@ local function read_gas(value, level)
   if type(digits) ~= "string" or not find(digits, "^%d+$") then
     fail(format("gas is an integer, or its digits in a string, not %s", shown(value)), level + 1)
   end
+  if find(digits, "^0%d") then
+    fail(format("gas: %s has a 0 before other digits", shown(value)), level + 1)
+  end
   -- A tail call would lose the author's line.
   local read = read_number(digits, "gas", level + 1)
   return read
@@ -131,7 +144,7 @@ local function read_data(value, level)
   return lower(value)
 end
 
--- The parameters of a JSON ABI's entry are arrays, also where there are none.
+-- The parameters of a JSON ABI's entry are arrays, also where there are none. The entry is JSON.
 local function mark_parameters(entry)
   if type(entry) ~= "table" then return entry end
   local copy = {}
@@ -139,7 +152,7 @@ local function mark_parameters(entry)
     if type(value) == "table" and (name == "inputs" or name == "outputs" or name == "components")
     then
       local list = {}
-      for i, one in ipairs(value) do list[i] = mark_parameters(one) end
+      for i = 1, rawlen(value) do list[i] = mark_parameters(rawget(value, i)) end
       value = array(list)
     end
     copy[name] = value
@@ -156,19 +169,29 @@ local function read_revert(value, level)
   if required ~= nil and type(required) ~= "boolean" then
     fail("required is true or false, not " .. shown(required), level + 1)
   end
+  local last, count = 0, 0
   for key in next, value do
     if key ~= "required" and not (type(key) == "number" and toint(key)) then
       fail(format("revert has no field %s; it is a list of errors, and may have required",
         shown(key)), level + 1)
+    elseif key ~= "required" then
+      last, count = key > last and key or last, count + 1
     end
   end
-  for _, entry in ipairs(value) do
+  if count == 0 then fail("revert lists no error", level + 1) end
+  if last ~= count then
+    fail(format("revert is a list of errors from 1 on; it has %d, and the last at %d", count, last),
+      level + 1)
+  end
+  for i = 1, last do
+    local entry = rawget(value, i)
     if type(entry) == "string" then
       local read, err = json_of(entry)
       if not read and err.code == "memory" then error(err.message, 0) end
       if not read then fail(format("revert: %s", err.message), level + 1) end
       for _, one in ipairs(read) do entries[#entries + 1] = one end
     else
+      check_json(entry, "entry " .. i .. " of revert", level + 1)
       entries[#entries + 1] = mark_parameters(entry)
     end
   end
@@ -379,6 +402,7 @@ local function check_id(state, id)
   if type(id) ~= "string" or id == "" then
     fail("a step's id is a text that is not empty, not " .. shown(id), 2)
   end
+  check_json(id, "a step's id", 2)
   if find(id, "^result") or find(id, ".result", 1, true) then
     fail(format("no reference could name a step %s: an id does not begin with result, and has no "
       .. ".result in it", shown(id)), 2)
@@ -403,14 +427,17 @@ function StepPlan.step(self, id, capability, input, more)
     if text ~= nil and type(text) ~= "string" then
       fail(format("%s is a text, not %s", name, shown(text)))
     end
+    check_json(text or "", name, 1)
   end
   if used.input then check_types(input, used.input, capability) end
+  input = resolve(input, "", 1, 1)
+  check_json(input, "the input", 1)
   state.ids[id] = true
   local made = state.made
   made.steps[#made.steps + 1] = {
     id = id,
     capability = capability,
-    input = resolve(input, "", 1, 1),
+    input = input,
     reason = more and more.reason,
     idempotencyKey = more and more.idempotency_key,
     where = place(1),
@@ -422,6 +449,7 @@ end
 function StepPlan.goal(self, text)
   local state = state_of(self, "goal")
   if type(text) ~= "string" then fail("a goal is a text, not " .. shown(text)) end
+  check_json(text, "the goal", 1)
   state.made.goal = text
 end
 

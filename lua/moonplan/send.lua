@@ -18,6 +18,7 @@ local TIMEOUT_MS = 300000
 local PAUSE_MS, PAUSE_MOST_MS = 100, 4000
 local RETRY_MS = 250 -- and twice as long each time
 local STALE_MS = 1000
+local LAG_MS = 60000 -- for a node to see what another has put on record
 local TEXT_MOST = 2000
 
 -- What a failure of an executor is, by the code that it gives.
@@ -372,7 +373,8 @@ function Sending:wait_for(question)
     end
     if answer.state ~= "pending" then
       answer.receipts = read_receipts(self.lib, answer.receipts, #self.calls)
-      return answer.receipts and answer, SENSELESS
+      if not answer.receipts then return nil, SENSELESS end
+      return answer
     end
     local left = deadline - self.host.now()
     if left <= 0 then
@@ -430,33 +432,53 @@ local function ordered(quantity)
   return digits and (("0"):rep(64 - #digits) .. digits:lower())
 end
 
--- Whether the number that a step's transaction is to have comes behind those of the steps before
--- it. Where it does not, the step would take the place of one that is said to be done.
--- Nil where all is well; else the outcome.
-function Sending:check_number(n, request)
-  local number, last = request and ordered(request.nonce), self.number
-  if not number then return nil end
-  if not last or number > last.number then
-    self.number = { number = number, step = n }
-    return nil
+-- Why an answer is one from before the steps that are done: the number that it gives the step's
+-- transaction does not come behind theirs. Nil where it does, or has none.
+function Sending:behind(n, request)
+  local last, number = self.number, request and ordered(request.nonce)
+  if not last or not number or number > last.number then return nil end
+  return ("the node gives the transaction of step %d the number %s, and that of step %d, which "
+    .. "succeeded, had %s"):format(n, request.nonce, last.step, last.nonce)
+end
+
+-- What a call is sent with. A node that has not seen the step before tries it on a state that is
+-- over, and gives it a number that is taken: such an answer, a failure too, says nothing, and is
+-- asked for again. The request, which may be nil; or nil and the outcome.
+function Sending:estimate(n)
+  local question = self:question({ self.calls[n] })
+  local most = math.min(self.options.timeout_ms or TIMEOUT_MS, LAG_MS)
+  local deadline, pause = nil, PAUSE_MS
+  while true do
+    local answer, failure = self:try("estimate", question)
+    if not answer then return nil, self:failed_asking(failure, n) end
+    local request, stale = answer.request, self:behind(n, answer.request)
+    if not stale and answer.outcome ~= "passed" then return nil, self:failed_trial(answer, n) end
+    if not stale then
+      local number = request and ordered(request.nonce)
+      if number then self.number = { number = number, nonce = request.nonce, step = n } end
+      return request
+    end
+    if not deadline then
+      deadline = self.host.now() + most
+      self:tell { event = "retry", question = "estimate", message = stale }
+    end
+    local left = deadline - self.host.now()
+    if left <= 0 then
+      return nil, self:finish("failed", "send.answer", "it was not sent: " .. stale, n)
+    end
+    self.host.wait(math.min(pause, left))
+    pause = math.min(pause + pause // 2, PAUSE_MOST_MS)
   end
-  return self:finish("unknown", "send.unknown", ("it was not sent, as its transaction would have "
-    .. "the number %s and not come behind that of step %d; whether that one took effect is not "
-    .. "known"):format(request.nonce, last.step), n)
 end
 
 -- One call. Nil when it succeeded, else the outcome.
 function Sending:send_call(n)
   local step, call = self.outcome.steps[n], self.calls[n]
-  local request
+  local request, outcome
   if self.host.executor.has.estimate then
-    local answer, failure = self:try("estimate", self:question({ call }))
-    if not answer then return self:failed_asking(failure, n) end
-    if answer.outcome ~= "passed" then return self:failed_trial(answer, n) end
-    request = answer.request
+    request, outcome = self:estimate(n)
+    if outcome then return outcome end
   end
-  local outcome = self:check_number(n, request)
-  if outcome then return outcome end
   step.request = request
   self:tell {
     event = "asking", step = n, to = call.to, value = call.value, request = request,
@@ -480,7 +502,8 @@ function Sending:send_call(n)
   answer, message = self:wait_for(self:question({ call }, { id = id, request = request }))
   if answer and (answer.state == "succeeded" or answer.state == "reverted")
     and not is_proof(answer, id) then
-    answer, message = nil, "its receipt is that of something else"
+    answer, message = nil, #answer.receipts == 0 and "it came without a receipt"
+      or "its receipt is that of something else"
   end
   if not answer or (answer.state ~= "succeeded" and answer.state ~= "reverted") then
     message = message or answer.message or "it came to no outcome"

@@ -198,6 +198,65 @@ static void elements_and_members(void) {
     }
 }
 
+/* An object in an array, so that it does not begin at the first node. */
+static sample object_of(size_t count) {
+    sample out = {NULL, 0, 0};
+    sample_add(&out, "[[0,1],{");
+    for (size_t i = 0; i < count; i++) sample_add(&out, "%s\"key%07zu\":%zu", i ? "," : "", i, i);
+    sample_add(&out, "}]");
+    return out;
+}
+
+/* A name that stands twice is refused where it stands the second time, in whichever part of a large
+ * object the two are, and the first of several such names is the one that is told. */
+static void the_second_of_a_name_is_found(void) {
+    static const size_t sizes[] = {16, 17, 31, 32, 33, 34, 63, 64, 65, 1000, 100000};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        size_t count = sizes[s];
+        for (size_t first = 0; first + 1 < count; first += count / 7) {
+            for (size_t second = first + 1; second < count; second += 1 + count / 5) {
+                sample text = object_of(count);
+                size_t place = 0;
+                for (size_t i = 0, member = 0; i < text.length; i++)
+                    if (text.bytes[i] == 'k' && member++ == second) place = i;
+                snprintf(text.bytes + place + 3, 8, "%07zu", first);
+                text.bytes[place + 10] = '"';
+                /* Behind it another one, which is not to be the one that is told. */
+                if (second + 1 < count) {
+                    char *last = strrchr(text.bytes, 'k');
+                    memcpy(last, text.bytes + place, 10);
+                }
+                moonplan_error err;
+                CHECK(!moonplan_document_parse(text.bytes, text.length, NULL, &err));
+                if (!CHECK(err.code == MOONPLAN_JSON_DUPLICATE_NAME && err.offset == place - 1))
+                    printf("# %zu and %zu of %zu: %s at %zu\n", first, second, count, err.message,
+                           err.offset);
+                sample_free(&text);
+            }
+        }
+    }
+}
+
+/* A table that no cache holds has what it was given, and nothing else. */
+static void members_of_a_large_object_are_found(void) {
+    sample large = object_of(400000);
+    moonplan_document *document = parse(large.bytes);
+    moonplan_value object = moonplan_value_element(moonplan_document_root(document), 1);
+    size_t wrong = 0;
+    for (size_t i = 0; i < 500000; i++) {
+        char name[16], number[16];
+        snprintf(name, sizeof name, "key%07zu", i);
+        snprintf(number, sizeof number, "%zu", i);
+        moonplan_text source = moonplan_value_source(member(object, name));
+        wrong += i < 400000 ? source.length != strlen(number) ||
+                                  memcmp(source.bytes, number, source.length) != 0
+                            : source.bytes != NULL;
+    }
+    CHECK(wrong == 0);
+    moonplan_document_free(document);
+    sample_free(&large);
+}
+
 /* RFC 6901, section 5: the example document, and what each pointer evaluates to. */
 static void pointers(void) {
     moonplan_document *document =
@@ -494,6 +553,8 @@ int main(void) {
     RUN(strings_are_unescaped);
     RUN(walks_keep_document_order);
     RUN(elements_and_members);
+    RUN(the_second_of_a_name_is_found);
+    RUN(members_of_a_large_object_are_found);
     RUN(pointers);
     RUN(text_is_copied_or_borrowed);
     RUN(borrowed_plans_leave_the_text_alone);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "../../src/host/files.h"
@@ -311,7 +312,7 @@ static void guarded_roots_are_closed_to_others(void) {
             moonplan_root_free(root);
         }
     }
-    /* By a link on the way nothing changes: it is what is above the folder itself that counts. */
+    /* By a link on the way nothing changes: what is above the folder itself counts as well. */
     CHECK(symlink("outer/run", "way") == 0);
     moonplan_root *root = moonplan_root_open("way", 3, flags, NULL, &err);
     CHECK(root != NULL);
@@ -356,6 +357,172 @@ static void guarded_roots_have_owners_and_groups(void) {
         if (!root && cases[i].user) CHECK(strstr(err.message, "belongs to the user 12345"));
         moonplan_root_free(root);
     }
+}
+
+/* An access control list as the kernel takes it (linux/posix_acl_xattr.h): the owner and the group
+ * may do anything, and so may the user or group `id`, as far as the mask goes. */
+static bool set_list(const char *path, const char *kind, bool user, uint32_t id, unsigned mask) {
+    const struct {
+        uint16_t tag, may;
+        uint32_t id;
+    } all[] = {{1, 7, UINT32_MAX},
+               {2, 7, user ? id : 0},
+               {4, 5, UINT32_MAX},
+               {8, 7, user ? 0 : id},
+               {0x10, (uint16_t)mask, UINT32_MAX},
+               {0x20, 5, UINT32_MAX}};
+    uint8_t list[4 + sizeof all] = {2};
+    memcpy(list + 4, all, sizeof all);
+    return setxattr(path, kind, list, sizeof list, 0) == 0;
+}
+
+/* What an access control list lets others write shows as the group's bit, whose the group is or
+ * not: a folder, a file in it, a folder on the way to it, one above it. */
+static void guarded_roots_look_at_lists(void) {
+    static const char access[] = "system.posix_acl_access";
+    moonplan_error err;
+    taken t;
+    CHECK(mkdir("lists", 0755) == 0 && mkdir("lists/run", 0755) == 0 &&
+          mkdir("lists/run/sub", 0755) == 0);
+    put("lists/run/sub/file", "content");
+    const unsigned flags = MOONPLAN_ROOT_GUARDED | MOONPLAN_ROOT_TRUSTED;
+    const struct {
+        const char *name;
+        bool opens;
+    } cases[] = {{"lists/run", false},
+                 {"lists", false},
+                 {"lists/run/sub", true},
+                 {"lists/run/sub/file", true}};
+    if (!set_list("lists", access, true, 12345, 5)) {
+        CHECK(errno == EOPNOTSUPP);
+        printf("# no access control lists in /tmp\n");
+        return;
+    }
+    CHECK(removexattr("lists", access) == 0 && chmod("lists", 0755) == 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        /* By a user, by a group; then a list that lets nobody else write; then none, and a group
+         * that the owner is alone in. */
+        for (int round = 0; round < 4; round++) {
+            bool fine = round >= 2;
+            if (round < 3)
+                CHECK(set_list(cases[i].name, access, round != 1, 12345, round < 2 ? 7 : 5));
+            else
+                CHECK(removexattr(cases[i].name, access) == 0 && chmod(cases[i].name, 0775) == 0 &&
+                      chown(cases[i].name, geteuid(), geteuid()) == 0);
+            for (int walk = 0; walk < 2; walk++) {
+                moonplan_root *root = moonplan_root_open("lists/run", 9, flags, NULL, &err);
+                if (!CHECK((root != NULL) == (fine || cases[i].opens)))
+                    printf("# case %zu, round %d\n", i, round);
+                if (!root) {
+                    CHECK(err.code == MOONPLAN_FILE_UNAVAILABLE && strstr(err.message, "others"));
+                    continue;
+                }
+                if (walk) mpl_root_walk(root);
+                moonplan_code code = read_code(root, &t, "sub/file", 100);
+                if (!CHECK(code == (fine ? MOONPLAN_OK : MOONPLAN_FILE_UNAVAILABLE)))
+                    printf("# case %zu, round %d, read\n", i, round);
+                moonplan_root_free(root);
+            }
+        }
+        CHECK(chmod(cases[i].name, 0755) == 0);
+    }
+    /* A list for what is made in a folder lets nobody write to the folder. */
+    CHECK(set_list("lists/run", "system.posix_acl_default", true, 12345, 7) &&
+          chmod("lists/run", 0775) == 0);
+    moonplan_root *root = moonplan_root_open("lists/run", 9, flags, NULL, &err);
+    CHECK(root != NULL);
+    moonplan_root_free(root);
+}
+
+static bool opens(const char *path, unsigned flags, moonplan_error *err) {
+    moonplan_root *root = moonplan_root_open(path, strlen(path), flags, NULL, err);
+    moonplan_root_free(root);
+    return root != NULL;
+}
+
+/* Whoever can change a link on the way says where it leads. */
+static void guarded_roots_judge_links(void) {
+    moonplan_error err;
+    char path[128];
+    const unsigned flags = MOONPLAN_ROOT_GUARDED | MOONPLAN_ROOT_TRUSTED;
+    CHECK(mkdir("good", 0755) == 0 && mkdir("good/run", 0755) == 0 && mkdir("links", 0755) == 0);
+    put("good/file", "content");
+    CHECK(symlink("../good/run", "links/last") == 0 && symlink("../good", "links/middle") == 0 &&
+          symlink("last", "links/twice") == 0 && symlink("loop", "links/loop") == 0 &&
+          symlink("nothing", "links/nowhere") == 0 && symlink("../good/file", "links/file") == 0);
+    snprintf(path, sizeof path, "%s/good/run", base);
+    CHECK(symlink(path, "links/absolute") == 0);
+    static const char *const ways[] = {
+        "links/last",        "links/last/",    "links/last/.",     "links/middle/run",
+        "links/twice",       "links/absolute", "./links//twice//", "links/middle/../good/run",
+        "links/middle/run/."};
+    const size_t count = sizeof ways / sizeof *ways;
+    for (size_t i = 0; i < count; i++)
+        if (!CHECK(opens(ways[i], flags, &err))) printf("# %s: %s\n", ways[i], err.message);
+    snprintf(path, sizeof path, "%s/links/middle/run", base);
+    CHECK(opens(path, flags, &err) && opens("/", flags, &err) && opens(".", flags, &err));
+    CHECK(!opens("links/loop", flags, &err) && strstr(err.message, "symbolic link"));
+    CHECK(!opens("links/nowhere/x", flags, &err) && strstr(err.message, "there is no folder"));
+    CHECK(!opens("links/file", flags, &err) && strstr(err.message, "is no folder"));
+    CHECK(!opens("links/file/x", flags, &err) && strstr(err.message, "is no folder"));
+    /* The folder that the links are in is open; by the sticky bit they are their owner's alone. */
+    CHECK(chmod("links", 0777) == 0);
+    for (size_t i = 0; i < count; i++)
+        if (!CHECK(!opens(ways[i], flags, &err) && err.code == MOONPLAN_FILE_UNAVAILABLE &&
+                   strstr(err.message, "over a symbolic link that others")))
+            printf("# %s\n", ways[i]);
+    CHECK(opens("links/last", MOONPLAN_ROOT_TRUSTED, &err)); /* unguarded: as it was */
+    CHECK(chmod("links", 01777) == 0 && opens("links/last", flags, &err));
+    CHECK(chmod("links", 0755) == 0);
+    if (geteuid() != 0) return;
+    /* Another one's link, in a folder that is root's alone; then a folder that is another one's. */
+    CHECK(lchown("links/last", 12345, 12345) == 0);
+    CHECK(!opens("links/last", flags, &err) && !opens("links/twice", flags, &err));
+    CHECK(opens("links/middle/run", flags, &err));
+    CHECK(lchown("links/last", 0, 0) == 0 && opens("links/twice", flags, &err));
+    CHECK(chown("links", 12345, 12345) == 0);
+    for (size_t i = 0; i < count; i++)
+        if (!CHECK(!opens(ways[i], flags, &err))) printf("# %s\n", ways[i]);
+    CHECK(chown("links", 0, 0) == 0);
+}
+
+/* While a link is turned from a good folder to another one's and back, what is opened is good. */
+static void *turn(void *stop) {
+    while (!atomic_load((atomic_bool *)stop)) {
+        symlink("good/run", "turn/next");
+        rename("turn/next", "turn/link");
+        symlink("../good/run", "turn/next");
+        if (lchown("turn/next", 12345, 12345) == 0) rename("turn/next", "turn/link");
+        unlink("turn/next");
+    }
+    return NULL;
+}
+
+static void nobody_turns_a_link(void) {
+    if (geteuid() != 0) return;
+    atomic_bool stop = false;
+    pthread_t thread;
+    moonplan_error err;
+    CHECK(mkdir("turn", 0755) == 0 && mkdir("turn/good", 0755) == 0 &&
+          mkdir("turn/good/run", 0755) == 0);
+    put("turn/good/run/mine", "");
+    put("good/run/theirs", "");
+    CHECK(symlink("good/run", "turn/link") == 0);
+    CHECK(pthread_create(&thread, NULL, turn, &stop) == 0);
+    size_t seen = 0, wrong = 0;
+    for (int i = 0; i < 4000; i++) {
+        bool folder;
+        uint64_t size;
+        moonplan_root *root = moonplan_root_open("turn/link", 9, MOONPLAN_ROOT_GUARDED, NULL, &err);
+        if (!root) continue;
+        seen++;
+        wrong += !moonplan_root_stat(root, &folder, &size, "mine", 4, &err);
+        moonplan_root_free(root);
+    }
+    atomic_store(&stop, true);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(wrong == 0);
+    CHECK(seen > 0);
 }
 
 /* While one thread turns a file and a folder into links that lead out and back, reading never
@@ -429,6 +596,9 @@ int main(void) {
     RUN(writing_replaces_whole_files);
     RUN(guarded_roots_are_closed_to_others);
     RUN(guarded_roots_have_owners_and_groups);
+    RUN(guarded_roots_look_at_lists);
+    RUN(guarded_roots_judge_links);
+    RUN(nobody_turns_a_link);
     RUN(nobody_wins_a_race);
     clean_up();
     return check_end();

@@ -15,6 +15,7 @@
 #define TOKEN   "0x2222222222222222222222222222222222222222"
 #define SPENDER "0x3333333333333333333333333333333333333333"
 #define USDT    "0xdac17f958d2ee523a2206206994597c13d831ec7"
+#define PERMIT2 "0x000000000022d473030f116ddee9f6b43ac78ba3"
 
 #define Z30       "000000000000000000000000000000000000000000000000000000000000"
 #define W(byte)   Z30 "00" byte
@@ -173,11 +174,11 @@ static void test_permit2(void) {
     /* approve(token, spender, 5, expiration): 2^48-1, 0, and 1 January 2025 */
 #define P2_APPROVE "87517c45" W_TOKEN W_SPENDER W("05")
     FINDS("permit2.long_lived@1 permit2.allowance@1",
-          {"approval", SPENDER,
+          {"approval", PERMIT2,
            P2_APPROVE "0000000000000000000000000000000000000000000000000000ffffffffffff", "0"});
-    FINDS("permit2.allowance@1", {"approval", SPENDER, P2_APPROVE W("00"), "0"});
+    FINDS("permit2.allowance@1", {"approval", PERMIT2, P2_APPROVE W("00"), "0"});
     const step dated = {
-        "approval", SPENDER,
+        "approval", PERMIT2,
         P2_APPROVE "0000000000000000000000000000000000000000000000000000000067748580", "0"};
     moonplan_review_context context = {.now = 1735689600 - 90 * 86400};
     finds_with(&dated, 1, NULL, &context, "permit2.allowance@1");
@@ -193,7 +194,7 @@ static void test_permit2(void) {
     moonplan_review_free(review);
     sample_free(&text);
     /* permit(owner, ((token, 2^160-1, 2^48-1, 0), spender, sigDeadline), signature): two clocks */
-    const step permit = {"signature_dependent_execution", SPENDER,
+    const step permit = {"signature_dependent_execution", PERMIT2,
                          "2b67b570" W_SENDER W_TOKEN
                          "000000000000000000000000ffffffffffffffffffffffffffffffffffffffff"
                          "0000000000000000000000000000000000000000000000000000ffffffffffff" W("00")
@@ -217,7 +218,7 @@ static void test_permit2(void) {
     sample_free(&text);
     /* lockdown([(token, spender)]) takes back */
     FINDS("allowance.revoked@1",
-          {"allowance_cleanup", SPENDER, "cc53287f" W("20") W("01") W_TOKEN W_SPENDER, "0"});
+          {"allowance_cleanup", PERMIT2, "cc53287f" W("20") W("01") W_TOKEN W_SPENDER, "0"});
 }
 
 /* -- Targets, value, labels -------------------------------------------------------------*/
@@ -363,7 +364,7 @@ static void test_inner(void) {
                                                  "e9ae5c53"
                                                  "07" Z30 "00" W("40") W("00"),
                                                  "0"});
-    FINDS("target.sender@1 decode.not_calls@1",
+    FINDS("decode.malformed@1 target.sender@1",
           {"execution", SENDER, "e9ae5c53" W("00") W("40") W("00"), "0"});
     /* Universal Router: commands are not calls */
     FINDS("decode.not_calls@1",
@@ -420,7 +421,7 @@ static void test_safe(void) {
     sample_free(&data);
     sample_free(&send);
     /* A multiSend that ends in the middle. */
-    FINDS("decode.not_calls@1",
+    FINDS("decode.malformed@1",
           {"execution", SPENDER, "8d80ff0a" W("20") W("01") "00" Z30 "00", "0"});
 }
 
@@ -547,6 +548,82 @@ static void test_findings_limit(void) {
     CHECK(moonplan_review_count(review) == 12);
     moonplan_review_free(review);
     sample_free(&text);
+}
+
+/* A flood of one danger pushes no other one out: the first of each code, and then of each code in a
+ * step, is kept in place of the last of the flood, within the limit; where there are more codes
+ * than that, one of each. */
+static void test_findings_flood(void) {
+    static const struct {
+        uint64_t most;
+        const char *expected, *rest;
+    } cases[] = {
+        {5,
+         "target.zero_address@1 target.zero_address@2 target.zero_address@3 allowance.unlimited@9 "
+         "allowance.for_all@10 review.rest",
+         "5 more findings of severity danger are not listed; the limit findings is 5"},
+        {2, "target.zero_address@1 allowance.unlimited@9 allowance.for_all@10 review.rest",
+         "7 more findings of severity danger are not listed; the limit findings is 2"},
+        {1, "target.zero_address@1 allowance.unlimited@9 allowance.for_all@10 review.rest",
+         "7 more findings of severity danger are not listed; the limit findings is 1"},
+        {10,
+         "target.zero_address@1 target.zero_address@2 target.zero_address@3 target.zero_address@4 "
+         "target.zero_address@5 target.zero_address@6 target.zero_address@7 target.zero_address@8 "
+         "allowance.unlimited@9 allowance.for_all@10",
+         NULL}};
+    step steps[10];
+    for (size_t i = 0; i < 8; i++)
+        steps[i] = (step){"execution", TOKEN, "a9059cbb" W("00") W("01"), "0"};
+    steps[8] = (step){"approval", TOKEN, APPROVE MAX, "0"};
+    steps[9] = (step){"approval", SPENDER, "a22cb465" W_SPENDER W("01"), "0"};
+    sample text = plan_of(steps, 10, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        moonplan_options options;
+        counter count;
+        counter_options(&options, &count);
+        options.limits.findings = cases[i].most;
+        moonplan_review *review = review_text(text.bytes, text.length, NULL, &options);
+        sample codes = found(review, MOONPLAN_DANGER);
+        CHECK_TEXT(cases[i].expected, ((moonplan_text){codes.bytes, codes.length}));
+        moonplan_finding finding;
+        for (size_t at = 0; cases[i].rest && moonplan_review_finding(review, &finding, at); at++)
+            if (finding.code == MOONPLAN_FINDING_REVIEW_REST && finding.severity == MOONPLAN_DANGER)
+                CHECK_TEXT(cases[i].rest, finding.message);
+        sample_free(&codes);
+        moonplan_review_free(review);
+        CHECK(count.used == 0 && count.blocks == 0);
+    }
+    sample_free(&text);
+    /* The same danger nine times in the first step, and once in each of two others. */
+    sample data = {NULL, 0, 0};
+    sample_add(&data, "095ea7b3" W_SPENDER MAX);
+    wrap(&data, 9);
+    const step flood[] = {{"execution", TOKEN, data.bytes, "0"},
+                          {"execution", TOKEN, "a9059cbb" W("00") W("01"), "0"},
+                          {"approval", TOKEN, APPROVE MAX, "0"},
+                          {"execution", TOKEN, data.bytes, "0"}};
+    static const struct {
+        uint64_t most;
+        const char *expected;
+    } floods[] = {{6, "allowance.unlimited@1.1 allowance.unlimited@1.2 allowance.unlimited@1.3 "
+                      "target.zero_address@2 allowance.unlimited@3 allowance.unlimited@4.1 "
+                      "review.rest"},
+                  {3, "allowance.unlimited@1.1 target.zero_address@2 allowance.unlimited@3 "
+                      "review.rest"},
+                  {1, "allowance.unlimited@1.1 target.zero_address@2 review.rest"}};
+    text = plan_of(flood, 4, NULL);
+    for (size_t i = 0; i < sizeof floods / sizeof *floods; i++) {
+        moonplan_options options;
+        moonplan_options_init(&options);
+        options.limits.findings = floods[i].most;
+        moonplan_review *review = review_text(text.bytes, text.length, NULL, &options);
+        sample codes = found(review, MOONPLAN_DANGER);
+        CHECK_TEXT(floods[i].expected, ((moonplan_text){codes.bytes, codes.length}));
+        sample_free(&codes);
+        moonplan_review_free(review);
+    }
+    sample_free(&text);
+    sample_free(&data);
 }
 
 /* -- Descriptions handed in -------------------------------------------------------------*/
@@ -774,10 +851,15 @@ static void test_memory(void) {
                     /* described by a source that is not trusted, with bytes that are no call
                      */
                     {"execution", TOKEN, NULL, "0"},
-                    /* Universal Router: a permit that is none */
+                    /* Universal Router: a permit that is none, and in the step behind it one of
+                     * which the signature cannot be found */
                     {"execution", TOKEN,
                      "24856bc3" W("40") W("80") W("01") "0a" Z30 "00" W("01") W("20")
                          W("01") "ff" Z30 "00",
+                     "0"},
+                    {"execution", TOKEN,
+                     "24856bc3" W("40") W("80") W("01") "0a" Z30 "00" W("01") W("20") W("e0")
+                         W_TOKEN W("05") W("00") W("00") W_SPENDER W("00") MAX,
                      "0"}};
     static const char pay_line[] = "pay_zs4rybaa(uint256)", frob_line[] = "frob(bytes)";
     moonplan_options options, plain;
@@ -795,7 +877,7 @@ static void test_memory(void) {
         {.abi = pay, .origin = text_of("pay"), .address = text_of(TOKEN)},
         {.abi = frob, .origin = text_of("frob"), .untrusted = true}};
     const moonplan_review_context context = {.sources = sources, .source_count = 2};
-    sample text = plan_of(steps, 6, ",\"extensions\":{\"a\":\"\xe2\x80\x8b\"}");
+    sample text = plan_of(steps, 7, ",\"extensions\":{\"a\":\"\xe2\x80\x8b\"}");
     moonplan_call_plan *plan = moonplan_call_plan_parse(text.bytes, text.length, &plain, &err);
     counter_options(&options, &count);
     moonplan_review *review = moonplan_review_new(plan, &context, &options, &err);
@@ -803,7 +885,8 @@ static void test_memory(void) {
     sample codes = found(review, MOONPLAN_INFO);
     CHECK(codes.bytes && strstr(codes.bytes, "decode.ambiguous@4") &&
           strstr(codes.bytes, "signature.spent@4") && strstr(codes.bytes, "decode.not_calls@5") &&
-          strstr(codes.bytes, "decode.not_calls@6"));
+          strstr(codes.bytes, "decode.malformed@6") && strstr(codes.bytes, "decode.malformed@7") &&
+          strstr(codes.bytes, "permit2.allowance@7"));
     sample_free(&codes);
     moonplan_review_free(review);
     CHECK(count.used == 0 && count.blocks == 0);
@@ -869,6 +952,7 @@ int main(void) {
     RUN(test_budget);
     RUN(test_shared_tails);
     RUN(test_findings_limit);
+    RUN(test_findings_flood);
     RUN(test_sources);
     RUN(test_ambiguous);
     RUN(test_texts);

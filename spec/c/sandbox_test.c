@@ -203,6 +203,12 @@ static const char *const nests[] = {
     "  assert(coroutine.resume(previous))\n"
     "end\n"
     "pcall(coroutine.close, previous) return 'over'",
+    /* As many fields in a row as there may be, in an error's message. */
+    "A = setmetatable({}, { __index = function(_, k) if k == 'x' then return nil end return A end "
+    "})\n"
+    "local f = load('return A' .. ('.b'):rep(999) .. '.x + 1')\n"
+    "local function deep(n) if n == 0 then return pcall(f) end return pcall(deep, n - 1) end\n"
+    "deep(150) return 'over'",
     "local function inside() return (('a'):gsub('a', function()\n"
     "  return coroutine.wrap(function() return select(2, pcall(inside)) end)() end)) end\n"
     "pcall(inside) return 'over'",

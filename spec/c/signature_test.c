@@ -4,10 +4,12 @@
  * the algebra of the curve (S + L is the same point, a key of small order lets anybody sign), and a
  * key pair and signatures that the minisign 0.11 of Debian made. */
 #include <fcntl.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -563,6 +565,78 @@ static void files(void) {
     moonplan_secret_key_free(secret);
 }
 
+static bool public_loads(const char *name, moonplan_error *err) {
+    moonplan_public_key key;
+    char path[256];
+    path_of(path, name);
+    return moonplan_public_key_load(&key, path, strlen(path), err);
+}
+
+/* Whoever can change a key, or what its path leads to, says whose signatures count. */
+static void others_have_no_say(void) {
+    moonplan_error err;
+    char stem[256], path[256], folder[256], target[256];
+    path_of(folder, "held");
+    path_of(stem, "held/dora");
+    path_of(target, "held/dora.pub");
+    CHECK(mkdir(folder, 0755) == 0);
+    moonplan_secret_key *secret = moonplan_secret_key_new(NULL, &err);
+    if (!CHECK(secret != NULL) || !secret) return;
+    CHECK(moonplan_secret_key_save(secret, stem, strlen(stem), none, &err));
+    moonplan_secret_key_free(secret);
+    path_of(path, "way");
+    CHECK(symlink("held", path) == 0);
+    path_of(path, "dora.pub");
+    CHECK(symlink("held/dora.pub", path) == 0);
+    CHECK(public_loads("held/dora.pub", &err) && public_loads("dora.pub", &err) &&
+          public_loads("way/dora.pub", &err) && load_code("way/dora.key", none) == MOONPLAN_OK);
+    CHECK(chmod(target, 0646) == 0);
+    CHECK(!public_loads("held/dora.pub", &err) && err.code == MOONPLAN_FILE_UNAVAILABLE &&
+          strstr(err.message, "others could change"));
+    CHECK(!public_loads("dora.pub", &err));
+    CHECK(chmod(target, 0644) == 0 && chmod(folder, 0757) == 0);
+    CHECK(!public_loads("held/dora.pub", &err) && !public_loads("dora.pub", &err));
+    CHECK(load_code("held/dora.key", none) == MOONPLAN_FILE_UNAVAILABLE);
+    /* By the sticky bit each file is its owner's alone. */
+    CHECK(chmod(folder, 01777) == 0 && public_loads("held/dora.pub", &err) &&
+          load_code("held/dora.key", none) == MOONPLAN_OK);
+    CHECK(chmod(folder, 0755) == 0);
+    if (geteuid() != 0) return;
+    /* Another one's key is theirs to change; a link of theirs to root's is not. */
+    CHECK(chown(target, 12345, 12345) == 0 && public_loads("held/dora.pub", &err));
+    CHECK(chown(target, 0, 12345) == 0 && chmod(target, 0664) == 0);
+    CHECK(!public_loads("held/dora.pub", &err));
+    CHECK(chmod(target, 0644) == 0 && public_loads("dora.pub", &err));
+    path_of(path, "dora.pub");
+    CHECK(lchown(path, 12345, 12345) == 0 && !public_loads("dora.pub", &err));
+    path_of(path, "way");
+    CHECK(lchown(path, 12345, 12345) == 0 && !public_loads("way/dora.pub", &err) &&
+          load_code("way/dora.key", none) == MOONPLAN_FILE_UNAVAILABLE);
+}
+
+/* What stops the writing is said, and nothing half-made stays. */
+static void no_room(void) {
+    moonplan_error err;
+    char stem[256], path[256];
+    struct rlimit before, none_at_all;
+    path_of(stem, "eve");
+    moonplan_secret_key *secret = moonplan_secret_key_new(NULL, &err);
+    if (!CHECK(secret != NULL) || !secret) return;
+    CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    none_at_all = (struct rlimit){16, before.rlim_max};
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    CHECK(setrlimit(RLIMIT_FSIZE, &none_at_all) == 0);
+    bool saved = moonplan_secret_key_save(secret, stem, strlen(stem), none, &err);
+    CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    signal(SIGXFSZ, handler);
+    CHECK(!saved && err.code == MOONPLAN_FILE_UNAVAILABLE && strstr(err.message, "ulimit -f"));
+    path_of(path, "eve.key");
+    CHECK(access(path, F_OK) != 0);
+    path_of(path, "eve.pub");
+    CHECK(access(path, F_OK) != 0);
+    moonplan_secret_key_free(secret);
+}
+
 static void passwords(void) {
     moonplan_error err;
     char stem[256], path[256];
@@ -691,6 +765,8 @@ int main(void) {
     RUN(public_forms);
     RUN(secret_forms);
     RUN(files);
+    RUN(others_have_no_say);
+    RUN(no_room);
     RUN(passwords);
     RUN(secrets_are_wiped);
     RUN(failing_allocations);

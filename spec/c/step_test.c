@@ -365,7 +365,7 @@ static void a_capability_that_is_not_there_is_asked_for_once(void) {
     moonplan_error err;
     CHECK(!admit("{\"steps\":[{\"id\":\"1\",\"capability\":\"x\"}]}", NULL, NULL, &err));
     CHECK(err.code == MOONPLAN_PLAN_UNKNOWN_CAPABILITY);
-    CHECK(strstr(err.message, "x.lua is broken") != NULL);
+    CHECK(strstr(err.message, "plugin.manifest: x.lua is broken") != NULL);
     only_why = (moonplan_error){.code = MOONPLAN_OK};
 }
 

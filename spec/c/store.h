@@ -246,6 +246,34 @@ static inline int store_end(void) {
     return check_end();
 }
 
+/* -- Approvals ------------------------------------------------------------------*/
+
+static inline moonplan_document *sign(moonplan_document *request, const moonplan_secret_key *key) {
+    moonplan_error err;
+    moonplan_document *approval =
+        request ? moonplan_approval_sign_new(request, key, NULL, &err) : NULL;
+    CHECK(approval != NULL);
+    moonplan_document_free(request);
+    return approval;
+}
+
+static inline moonplan_text source(const moonplan_document *document) {
+    return moonplan_value_source(moonplan_document_root(document));
+}
+
+#define FAR 32503680000000 /* 3000-01-01 */
+
+/* Resume the job with what there is, and say how it stands. */
+static inline moonplan_status resumed(moonplan_engine *engine, const char *id,
+                                      const moonplan_run_options *with) {
+    moonplan_error err;
+    moonplan_job *job = moonplan_engine_resume(engine, id, strlen(id), with, &err);
+    if (!CHECK(job != NULL)) printf("# %s %s\n", moonplan_code_name(err.code), err.message);
+    moonplan_status status = job ? moonplan_job_status(job) : (moonplan_status)0;
+    moonplan_job_free(job);
+    return status;
+}
+
 /* -- In a file ------------------------------------------------------------------*/
 
 /* Do something to the file, past the store. */

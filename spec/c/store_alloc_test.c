@@ -176,8 +176,8 @@ static bool live(const host *h, const moonplan_text *approval) {
     return fine;
 }
 
-/* An approval of the whole plan. */
-static moonplan_document *approve(const host *h) {
+/* An approval of the whole plan, good until then. */
+static moonplan_document *approve(const host *h, int64_t expires) {
     moonplan_error err;
     moonplan_engine *engine = moonplan_engine_new(&h->options, &err);
     moonplan_capability x = capability("x", count_call, NULL);
@@ -186,7 +186,7 @@ static moonplan_document *approve(const host *h) {
     moonplan_step_plan *admitted =
         moonplan_engine_admit_new(engine, plan, sizeof plan - 1, NULL, &err);
     moonplan_document *request = moonplan_approval_plan_new(
-        engine, admitted, none, MOONPLAN_TEXT("{\"subject\":\"s\"}"), 32503680000000, &err);
+        engine, admitted, none, MOONPLAN_TEXT("{\"subject\":\"s\"}"), expires, &err);
     moonplan_document *approval = moonplan_approval_sign_new(request, approver, NULL, &err);
     CHECK(approval != NULL);
     moonplan_document_free(request);
@@ -225,7 +225,7 @@ static void is_whole(const host *h) {
 static void every_allocation_of_ours_may_fail(void) {
     for (int approved = 0; approved < 2; approved++) {
         host h = strict();
-        moonplan_document *approval = approved ? approve(&h) : NULL;
+        moonplan_document *approval = approved ? approve(&h, FAR) : NULL;
         moonplan_text text = {NULL, 0};
         if (approval) text = moonplan_value_source(moonplan_document_root(approval));
         for (int on = 0; on < 2; on++) {
@@ -252,9 +252,96 @@ static void every_allocation_of_ours_may_fail(void) {
     }
 }
 
+/* A clock that goes on while the authorizer is asked. */
+static int64_t late_now;
+
+static int64_t tell_late(void *data) {
+    (void)data;
+    return late_now;
+}
+
+static void allow_late(void *data, moonplan_want *want) {
+    (void)data;
+    late_now += 2000;
+    moonplan_want_allow(want);
+}
+
+/* True when nothing failed: a job whose approval is over before it begins (without one: that runs),
+ * and the same plan, which is given that job. */
+static bool live_twice(where which, const host *h, const moonplan_text *approval) {
+    moonplan_error err = {.code = MOONPLAN_OK};
+    late_now = 1000;
+    moonplan_engine *engine = moonplan_engine_new(&h->options, &err);
+    if (!engine) return memory_or_fine(false, &err);
+    moonplan_capability x = capability("x", count_call, NULL);
+    x.risk = MOONPLAN_TEXT("write");
+    moonplan_run_options with = {.caller = MOONPLAN_TEXT("{\"subject\":\"s\"}"),
+                                 .approvals = approval,
+                                 .approval_count = approval ? 1 : 0};
+    bool fine = memory_or_fine(moonplan_engine_register(engine, &x, 1, &err) &&
+                                   (which == IN_MEMORY || moonplan_engine_store_sqlite(
+                                                              engine, path, strlen(path), 0, &err)),
+                               &err);
+    char id[MOONPLAN_ID_SIZE] = "";
+    for (int round = 0; fine && round < 2; round++) {
+        moonplan_failure failure;
+        moonplan_job *job = moonplan_engine_run(engine, plan, sizeof plan - 1, &with, &err);
+        fine = memory_or_fine(job != NULL, &err);
+        if (job && round) CHECK(is_text(moonplan_job_id(job), id));
+        if (job) copy_id(job, id);
+        if (job && moonplan_job_error(job, &failure) && failure.code == MOONPLAN_MEMORY)
+            fine = false;
+        else if (job)
+            CHECK(moonplan_job_status(job) ==
+                  (approval ? MOONPLAN_AWAITING_APPROVAL : MOONPLAN_COMPLETED));
+        moonplan_job_free(job);
+        with.deduplicate = true;
+        with.approval_count = 0;
+    }
+    if (approval) CHECK(called[0] == 0);
+    moonplan_engine_free(engine);
+    return fine;
+}
+
+static void what_waits_again_and_what_is_there_may_lack_memory(void) {
+    for (int at = 0; at < KINDS; at++)
+        for (int approved = 0; approved < 2; approved++) {
+            host h = approved ? strict() : plain();
+            h.options.now = tell_late;
+            h.options.authorizer.decide = allow_late;
+            moonplan_document *approval = approved ? approve(&h, 2500) : NULL;
+            moonplan_text text = {NULL, 0};
+            if (approval) text = moonplan_value_source(moonplan_document_root(approval));
+            for (int on = 0; on < 2; on++) {
+                bool fine = false;
+                size_t n = 1;
+                for (; n < 5000 && !fine; n++) {
+                    counter count;
+                    counter_options(&h.options.common, &count);
+                    count.fail_at = n;
+                    count.fail_on = on;
+                    next_path();
+                    memset(called, 0, sizeof called);
+                    fine = live_twice((where)at, &h, approved ? &text : NULL) && count.refused == 0;
+                    if (!CHECK(count.used == 0 && count.blocks == 0 && !count.wrong)) {
+                        printf("# kind %d, approved %d, on %d, allocation %zu\n", at, approved, on,
+                               n);
+                        return;
+                    }
+                    h.options.now = NULL;
+                    if (at == IN_FILE) is_whole(&h);
+                    h.options.now = tell_late;
+                    unlink(path);
+                }
+                CHECK(fine && n > 50);
+            }
+            moonplan_document_free(approval);
+        }
+}
+
 static void every_allocation_of_sqlite_may_fail(void) {
     host h = strict();
-    moonplan_document *approval = approve(&h);
+    moonplan_document *approval = approve(&h, FAR);
     moonplan_text text = moonplan_value_source(moonplan_document_root(approval));
     bool fine = false;
     size_t n = 1;
@@ -283,6 +370,7 @@ int main(void) {
     store_open();
     use_our_memory();
     RUN(every_allocation_of_ours_may_fail);
+    RUN(what_waits_again_and_what_is_there_may_lack_memory);
     RUN(every_allocation_of_sqlite_may_fail);
     return store_end();
 }

@@ -67,6 +67,8 @@ static void every_change_of_a_row_is_found(void) {
         {"UPDATE job SET caller = '{}' WHERE number = 1", "row 9"},
         {"UPDATE job SET completed = completed + 1 WHERE number = 1", "row 9"},
         {"UPDATE step SET result = '[1]' WHERE job = 1 AND position = 2", "step 6"},
+        {"UPDATE step SET result = result || ' ' WHERE job = 1 AND position = 2", "step 6"},
+        {"UPDATE step SET result = char(10) || result WHERE job = 1 AND position = 2", "step 6"},
         {"UPDATE step SET result = NULL WHERE job = 2 AND position = 3", "step 17"},
         {"UPDATE step SET status = 'pending' WHERE job = 1 AND position = 1", "step 4"},
         {"UPDATE step SET version = '9' WHERE job = 1 AND position = 1", "step 4"},

@@ -206,21 +206,6 @@ static void what_is_to_come_is_done_by_what_was_admitted(void) {
 
 /* -- For every store: approvals ----------------------------------------------------*/
 
-static moonplan_document *sign(moonplan_document *request, const moonplan_secret_key *key) {
-    moonplan_error err;
-    moonplan_document *approval =
-        request ? moonplan_approval_sign_new(request, key, NULL, &err) : NULL;
-    CHECK(approval != NULL);
-    moonplan_document_free(request);
-    return approval;
-}
-
-static moonplan_text source(const moonplan_document *document) {
-    return moonplan_value_source(moonplan_document_root(document));
-}
-
-#define FAR 32503680000000 /* 3000-01-01 */
-
 static void a_step_waits_for_its_approval(void) {
     for (int at = 0; at < KINDS; at++) {
         host h = strict();
@@ -377,10 +362,21 @@ static void an_approval_that_two_have_seen_lets_one_run(void) {
         moonplan_job *jobs[] = {submit(engine, plan, &with), submit(engine, plan, &with)};
         for (size_t i = 0; i < 2; i++) CHECK(until(jobs[i], 0, MOONPLAN_WANT_DECISION) != NULL);
         trace[0] = 0;
+        CHECK(until(jobs[1], 0, MOONPLAN_WANT_COMMIT) != NULL);
         CHECK(mpl_job_drive(jobs[0], &err));
-        CHECK(!mpl_job_drive(jobs[1], &err) && err.code == MOONPLAN_APPROVAL_USED);
+        const mpl_store *store = mpl_engine_store(engine);
+        mpl_change change = mpl_run_change(jobs[1]);
+        CHECK(!store->checkpoint(store->data, jobs[1], &change, &err));
+        CHECK(err.code == MOONPLAN_APPROVAL_USED);
+        /* The other one waits for one of its own. */
+        CHECK(mpl_job_drive(jobs[1], &err));
         traced("call:a");
+        CHECK(moonplan_job_status(jobs[1]) == MOONPLAN_AWAITING_APPROVAL);
+        char id[MOONPLAN_ID_SIZE];
+        copy_id(jobs[1], id);
         for (size_t i = 0; i < 2; i++) moonplan_job_free(jobs[i]);
+        stands(engine, id, "awaiting_approval: awaiting_approval");
+        happened(engine, id, "job.created execution.started approval.requested");
         moonplan_document_free(approval);
         sound((where)at, engine);
         moonplan_engine_free(engine);
@@ -415,17 +411,6 @@ static void an_approval_of_a_plan_names_the_versions(void) {
         moonplan_document_free(approval);
         moonplan_engine_free(engine);
     }
-}
-
-/* Resume the job with what there is, and say how it stands. */
-static moonplan_status resumed(moonplan_engine *engine, const char *id,
-                               const moonplan_run_options *with) {
-    moonplan_error err;
-    moonplan_job *job = moonplan_engine_resume(engine, id, strlen(id), with, &err);
-    if (!CHECK(job != NULL)) printf("# %s %s\n", moonplan_code_name(err.code), err.message);
-    moonplan_status status = job ? moonplan_job_status(job) : (moonplan_status)0;
-    moonplan_job_free(job);
-    return status;
 }
 
 static void what_takes_an_approval_stays_with_the_job(void) {
@@ -599,6 +584,91 @@ static void a_key_gives_the_job_that_there_is(void) {
         sound((where)at, engine);
         moonplan_engine_free(engine);
     }
+}
+
+/* Each row is what is run, one after another: a small letter plainly, a capital one deduplicated;
+ * a and b are plans of one key, k is a with a caller, o has another key, n has none. Expected is
+ * which job each is given, by its number, or x: refused. */
+static void jobs_that_did_not_ask_count_as_well(void) {
+    static const struct {
+        const char *runs, *jobs;
+    } rows[] = {{"aA", "11"},     {"bA", "1x"},   {"aaA", "121"},     {"abAB", "1212"},
+                {"baBA", "1212"}, {"abK", "12x"}, {"kK", "11"},       {"aKkK", "1x22"},
+                {"aO", "12"},     {"nNA", "123"}, {"AaAbB", "12133"}, {"bKA", "1xx"},
+                {"oaoA", "1232"}, {"AaA", "121"}};
+    static const char a[] = "{\"idempotencyKey\":\"k\",\"steps\":[" STEP("a", "write", "") "]}",
+                      b[] = "{\"idempotencyKey\":\"k\",\"steps\":[" STEP("b", "write", "") "]}",
+                      o[] = "{\"idempotencyKey\":\"o\",\"steps\":[" STEP("a", "write", "") "]}",
+                      n[] = PLAN(STEP("a", "write", ""));
+    for (int at = 0; at < KINDS; at++)
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            for (int together = 0; together < 2; together++) {
+                host h = plain();
+                next_path();
+                moonplan_engine *engine = engine_of((where)at, &h);
+                size_t count = strlen(rows[i].runs), made_jobs = 0;
+                char ids[8][MOONPLAN_ID_SIZE], got[8] = "";
+                moonplan_run runs[8];
+                moonplan_run_options options[8];
+                memset(runs, 0, sizeof runs);
+                memset(options, 0, sizeof options);
+                for (size_t r = 0; r < count; r++) {
+                    char what = rows[i].runs[r];
+                    options[r].deduplicate = what < 'a';
+                    if (what < 'a') what = (char)(what - 'A' + 'a');
+                    if (what == 'k') options[r].caller = MOONPLAN_TEXT("{\"subject\":\"s\"}");
+                    runs[r].plan = text_of(what == 'b' ? b : what == 'o' ? o : what == 'n' ? n : a);
+                    runs[r].options = &options[r];
+                    if (together) continue;
+                    runs[r].job =
+                        moonplan_engine_run(engine, runs[r].plan.bytes, runs[r].plan.length,
+                                            &options[r], &runs[r].error);
+                }
+                if (together) moonplan_engine_run_many(engine, runs, count);
+                for (size_t r = 0; r < count; r++) {
+                    size_t known = 0;
+                    got[r] = 'x';
+                    if (!runs[r].job) {
+                        CHECK(runs[r].error.code == MOONPLAN_STORE_CONFLICT);
+                        continue;
+                    }
+                    while (known < made_jobs && !is_text(moonplan_job_id(runs[r].job), ids[known]))
+                        known++;
+                    if (known == made_jobs) copy_id(runs[r].job, ids[made_jobs++]);
+                    got[r] = (char)('1' + known);
+                    moonplan_job_free(runs[r].job);
+                }
+                got[count] = 0;
+                if (!CHECK(strcmp(got, rows[i].jobs) == 0))
+                    printf("# %s in %d: expected %s, got %s\n", rows[i].runs, at, rows[i].jobs,
+                           got);
+                CHECK(listed(engine, NULL) == made_jobs);
+                sound((where)at, engine);
+                moonplan_engine_free(engine);
+            }
+}
+
+/* In memory a job that waits, and one that its host has not ended, are there as well. */
+static void a_job_that_has_not_ended_is_a_twin(void) {
+    static const char plan[] = "{\"idempotencyKey\":\"k\",\"steps\":[" STEP("a", "write", "") "]}";
+    for (int at = 0; at < KINDS; at++)
+        for (int waits = 0; waits < 2; waits++) {
+            host h = waits ? strict() : plain();
+            moonplan_error err;
+            char id[MOONPLAN_ID_SIZE];
+            next_path();
+            moonplan_engine *engine = engine_of((where)at, &h);
+            moonplan_run_options once = {.deduplicate = true};
+            moonplan_job *first = submit(engine, plan, NULL);
+            copy_id(first, id);
+            if (waits) CHECK(mpl_job_drive(first, &err));
+            if (waits) moonplan_job_free(first);
+            moonplan_job *job = moonplan_engine_run(engine, plan, strlen(plan), &once, &err);
+            CHECK(job && is_text(moonplan_job_id(job), id));
+            moonplan_job_free(job);
+            if (!waits) moonplan_job_free(first);
+            moonplan_engine_free(engine);
+        }
 }
 
 /* -- For every store: cancelling ---------------------------------------------------*/
@@ -861,6 +931,8 @@ int main(void) {
     RUN(a_job_that_waits_again_is_nobodys);
     RUN(what_is_wrong_with_an_approval_is_said_at_once);
     RUN(a_key_gives_the_job_that_there_is);
+    RUN(jobs_that_did_not_ask_count_as_well);
+    RUN(a_job_that_has_not_ended_is_a_twin);
     RUN(a_job_is_cancelled_before_its_next_step);
     RUN(what_was_told_to_end_does_not_go_on);
     RUN(jobs_are_found_by_what_they_are);

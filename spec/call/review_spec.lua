@@ -3,9 +3,9 @@
 -- ERC-1363, ERC-2612, ERC-3009, ERC-4494, ERC-5805, ERC-7579 and ERC-7821, Circle's FiatToken 2.2,
 -- Uniswap's V2 router, V3 ISelfPermit and IERC721Permit, V4 ERC721Permit_v4, Permit2 and Universal
 -- Router (its table of commands), and Safe.
+local calldata = require "spec.support.calldata"
 local moonplan = require "moonplan"
 local plans = require "spec.support.plans"
-local sponge = require "spec.support.sponge"
 
 local SENDER, TOKEN = "0x" .. ("1"):rep(40), "0x" .. ("2"):rep(40)
 local SPENDER, OTHER = "0x" .. ("3"):rep(40), "0x" .. ("4"):rep(40)
@@ -13,35 +13,8 @@ local PERMIT2 = "0x000000000022d473030f116ddee9f6b43ac78ba3"
 local MAX = ("f"):rep(64)
 local LATER = 4000000000 -- 2096-10-02 07:06:40 UTC
 
-local function selector(signature) return sponge.keccak_256(signature):sub(1, 8) end
-
-local function word(value)
-  if type(value) == "number" then return ("%064x"):format(value) end
-  return #value == 64 and value or ("0"):rep(66 - #value) .. value:sub(3)
-end
-
-local function words(...)
-  local list = { ... }
-  for i, value in ipairs(list) do list[i] = word(value) end
-  return table.concat(list)
-end
-
--- A bytes value: its length, itself, padding.
-local function bytes(digits)
-  return word(#digits // 2) .. digits .. ("0"):rep(-#digits % 64)
-end
-
--- bytes[]: the length, offsets, and the values.
-local function byte_list(...)
-  local list, heads, tails = { ... }, {}, ""
-  for i, digits in ipairs(list) do
-    heads[i] = word(#list * 32 + #tails // 2)
-    tails = tails .. bytes(digits)
-  end
-  return word(#list) .. table.concat(heads) .. tails
-end
-
-local function call(signature, ...) return selector(signature) .. words(...) end
+local selector, word, words = calldata.selector, calldata.word, calldata.words
+local bytes, byte_list, call = calldata.bytes, calldata.byte_list, calldata.call
 
 local APPROVE = call("approve(address,uint256)", SPENDER, MAX)
 
@@ -166,12 +139,13 @@ describe("a batch of ERC-7579", function()
     local one = word(32) .. CALLS
     finds({ "allowance.nonzero_to_nonzero", "allowance.unlimited@1.1", "allowance.unlimited@1.2" },
       execute(BATCHES, word(32) .. byte_list(one, one)))
-    finds({ "allowance.unlimited@1.1", "decode.not_calls@1" },
+    finds({ "allowance.unlimited@1.1", "decode.malformed@1" },
       execute(BATCHES, word(32) .. byte_list(one, word(5))))
   end)
 
-  it("that is none is said not to be decoded", function()
-    finds({ "decode.not_calls@1" }, execute(BATCH, words(5, 5)))
+  -- Accounts read a batch by its offsets alone (ERC-7579's own library does), modulo 2^256.
+  it("that cannot be read is a danger", function()
+    finds({ "decode.malformed@1" }, execute(BATCH, words(5, 5)))
   end)
 end)
 
@@ -195,7 +169,7 @@ describe("an ABI of the contract's own", function()
     assert.is_true(there["decode.ambiguous@1"])
     -- nor what the standard cannot read
     assert.is_true(superset(selector(EXECUTE) .. words(1, MAX), bound)["decode.malformed@1"])
-    assert.is_true(superset(call(EXECUTE, ("0"):rep(64), 64) .. bytes "00", bound)["decode.not_calls@1"])
+    assert.is_true(superset(call(EXECUTE, ("0"):rep(64), 64) .. bytes "00", bound)["decode.malformed@1"])
     local names = {}
     for _, inner in ipairs(review(single, bound).steps[1].call.calls) do names[#names + 1] = inner.name end
     assert.same({ "approve" }, names)
@@ -427,6 +401,49 @@ describe("a Universal Router's commands", function()
     local deep = inner
     for _ = 1, 40 do deep = words(64, 128) .. bytes "21" .. byte_list(deep) end
     finds({ "decode.budget@1", "decode.not_calls@1" }, execute("21", deep), options)
+  end)
+
+  -- v4-periphery's CalldataDecoder, which routers are built on, reads offsets and lengths modulo
+  -- 2^32, and Dispatcher reads the head of a PermitSingle and of a transfer where it stands: what a
+  -- careful reader refuses may be carried out.
+  it("are a danger where they may hold a permit and cannot be read", function()
+    local function dirty(digits, at) return digits:sub(1, at * 64) .. "8" .. digits:sub(at * 64 + 2) end
+    local far = "fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff0"
+    local inner = words(64, 128) .. bytes "0a" .. byte_list(single)
+    -- what a PermitSingle grants stands in front of what is wrong with it
+    local read = { "allowance.unlimited@1", "decode.malformed@1", "decode.not_calls@1", "permit2.allowance@1", "signature.spent@1" }
+    local unread = { "decode.malformed@1", "decode.not_calls@1" }
+    for _, case in ipairs {
+      { "0a", dirty(single, 6), read }, { "8a", dirty(single, 6), read },
+      { "0a", single:sub(1, 6 * 64) .. far .. single:sub(7 * 64 + 1), read },
+      { "0a", single:sub(1, -65), read }, { "0a", single:sub(1, 6 * 64), read }, { "0a", single:sub(1, 5 * 64), unread },
+      { "0a", "", unread },
+      { "03", dirty(batch, 0), unread }, { "03", dirty(batch, 1), unread }, { "03", dirty(batch, 2), unread },
+      { "03", dirty(batch, 5), unread },
+      { "20", dirty(inner, 0), unread }, { "21", dirty(inner, 0), unread }, { "21", dirty(inner, 1), unread },
+      { "21", dirty(inner, 2), unread }, { "21", "", unread },
+      { "21", words(64, 128) .. bytes "03" .. byte_list(dirty(batch, 0)), unread },
+      { "02", words(TOKEN, OTHER), unread }, { "0d", words(far, 0), unread },
+      { "11", "deadbeef" .. words(1, 2), unread }, { "11", "", unread },
+    } do
+      local made = review(execute(case[1], case[2]), options)
+      assert.same(case[3], found(made), case[1] .. " " .. case[2])
+      assert.truthy(made.counts.danger > 0)
+    end
+    -- what holds no permit and moves nothing of the caller's is not read at all: a swap, a payment
+    for _, command in ipairs { "00", "08", "0b", "05", "10" } do
+      finds({ "decode.not_calls@1" }, execute(command, far), options)
+    end
+  end)
+
+  it("that move the caller's tokens by Permit2 are transfers", function()
+    local zero = "0x" .. ("0"):rep(40)
+    finds({ "decode.not_calls@1", "target.zero_address@1" }, execute("02", words(TOKEN, zero, 5)), options)
+    finds({ "decode.not_calls@1", "target.zero_address@1" }, execute("0d", words(32, 1, SENDER, zero, 5, TOKEN)), options)
+    finds({ "decode.not_calls@1" }, execute("02", words(TOKEN, OTHER, 5)), options)
+    for _, kind in ipairs { "approval", "allowance_cleanup" } do
+      assert.truthy(message(review(execute("02", words(TOKEN, OTHER, 5)), options, nil, kind), "label.contradicted"))
+    end
   end)
 
   it("are permits however they are encoded, and calls of the position managers", function()

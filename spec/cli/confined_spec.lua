@@ -83,7 +83,7 @@ describe("moonplan, with the plugins of strangers,", function()
       assert.equal("", outcome.out)
       local first = outcome.err:match "^[^\n]*"
       assert.matches("error%[plan%.unknown_capability%]", first)
-      assert.matches("mine%.lua: it has to be confined, and cannot be: " .. lack, first)
+      assert.matches("plugin%.isolation: mine%.lua: it has to be confined, and cannot be: " .. lack, first)
       outcome = where_missing(call, "plugins", "check", "mine", "--plugins", "plugins")
       assert.equal(2, outcome.code)
       assert.matches("error%[plugin%.isolation%]", outcome.err)
@@ -95,6 +95,26 @@ describe("moonplan, with the plugins of strangers,", function()
       assert.equal(0, outcome.code)
     end)
   end
+
+  it("says so where there is no runner, and what is left to do", function()
+    -- In a mount namespace of its own the build's runner is a device.
+    local runner = build .. "/moonplan-runner"
+    local hide = "unshare -m sh -c 'mount --bind /dev/null \"$0\" && exec \"$@\"' " .. files.quote(runner) .. " "
+    local installed = shell(hide .. "test -e /usr/local/libexec/moonplan-runner")
+    if installed.code ~= 1 then return pending("nothing can be mounted here, or there is another runner") end
+    local function run_hidden(...)
+      local words = { files.quote(command.program), "run", "mine.json", "--plugins", "plugins", "--no-shipped", ... }
+      return shell("cd " .. files.quote(folder) .. " && " .. hide .. table.concat(words, " "))
+    end
+    local outcome = run_hidden()
+    assert.equal(2, outcome.code)
+    assert.matches("error%[plan%.unknown_capability%].*plugin%.isolation: mine%.lua: it has to be confined, and "
+      .. "moonplan%-runner, which does that, is not where it was built or installed", outcome.err)
+    assert.matches('isolation "state" runs it without', outcome.err)
+    outcome = run_hidden "--json"
+    assert.matches("plugin%.isolation: mine%.lua", cjson.decode(outcome.out).errors[1].message)
+    assert.same({ code = 0, out = '{"ran":true}\n', err = "" }, run_hidden("--isolation", "state"))
+  end)
 
   it("says so where a process can have no descriptor", function()
     if not there then return pending("the runner is not built") end

@@ -49,6 +49,19 @@ describe("moonplan digest --ndjson", function()
     assert.equal(1, outcome.code)
   end)
 
+  it("refuses a blank line over the limit as well, however much of it is read at once", function()
+    local text = TINY:gsub("\n$", "") .. "\n" .. (" "):rep(#TINY + 1) .. "\n" .. TINY
+    local limit = { "digest", "--ndjson", "--limit", "document_bytes=" .. #TINY }
+    local file = command.write(command.folder() .. "/plans", text)
+    for _, jobs in ipairs { "1", "2" } do
+      local given = table.move(limit, 1, #limit, 1, {})
+      table.move({ "--jobs", jobs, file }, 1, 3, #given + 1, given)
+      local outcome = command.run(given)
+      assert.equal(TINY_DIGEST .. "\ninvalid\n" .. TINY_DIGEST .. "\n", outcome.out)
+      assert.truthy(outcome.err:find(":2:1: error[limit]", 1, true))
+    end
+  end)
+
   it("skips a line over the limit without keeping it", function()
     -- 64 MiB in one line: reading it whole would not fit into the memory given.
     local limited = command.sanitized and "" or "ulimit -v 50000; "

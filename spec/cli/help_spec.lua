@@ -37,6 +37,18 @@ describe("moonplan help", function()
     end)
   end
 
+  it("gives every exit code that the README has", function()
+    local readme = files.read(files.root .. "README.md")
+    local rows = readme:match("\n## Exit codes of the command\n\n(.-)\n\n")
+    local codes = run { "help" }.out:match("Exit codes: (.-)%. Of several")
+    local count = 0
+    for code in rows:gmatch "\n| (%d+) |" do
+      count = count + 1
+      assert.truthy((" " .. codes:gsub("\n", " ")):find(" " .. code .. " ", 1, true), code)
+    end
+    assert.equal(7, count)
+  end)
+
   it("names the verbs when there is none of that name", function()
     local outcome = run { "help", "digset" }
     assert.equal(1, outcome.code)

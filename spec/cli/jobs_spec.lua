@@ -311,6 +311,18 @@ describe("moonplan jobs", function()
     assert.equal(2, digests)
   end)
 
+  it("knows the jobs of a key that were made without asking for them", function()
+    local words = { "run", "-", "--allow", "write" }
+    local first = with_plugins(TWO, "run", "-", "--allow", "write", "--json")
+    assert.equal(0, with_plugins(plan(step("a", "note.add", '{"line":"other"}')), table.unpack(words)).code)
+    words[#words + 1] = "--deduplicate"
+    local again = with_plugins(TWO, table.unpack(words))
+    assert.equal(0, again.code, again.err)
+    assert.truthy(again.err:find("its key has a job already, " .. cjson.decode(first.out).id, 1, true), again.err)
+    refused(2, "store%.conflict", with_plugins(plan(step("z", "note.add", '{"line":"new"}')), table.unpack(words)))
+    assert.equal("one\none\nother\n", notes())
+  end)
+
   it("says that the job of a key is under way, interrupted or waiting", function()
     local words = { "run", "plan.json", "--allow", "write", "--deduplicate", cd = folder }
     table.move(PLUGINS, 1, #PLUGINS, #words + 1, words)
@@ -452,8 +464,9 @@ describe("moonplan jobs", function()
       refused(4, "awaiting_approval", outcome)
       assert.is_nil(io.open(folder .. "/data/notes"))
       -- The advice that it prints is enough.
-      assert.truthy(outcome.err:find(("moonplan jobs resume %s --store jobs.db --approval FILE "
-        .. "--approver FILE.pub"):format(id), 1, true), outcome.err)
+      assert.truthy(outcome.err:find(("moonplan jobs resume %s --store jobs.db --plugins plugins "
+        .. "--grant fs:rw=data --limit call_ms=100000 --allow write --approval approval.json --approver FILE.pub")
+        :format(id), 1, true), outcome.err)
       approve("approver", "--job", id, "--store", "jobs.db")
       refused(4, "at /steps/1", needs_approval("jobs", "resume", id, "--allow", "write",
         "--approval", "approval.json", "--approver", "approver.pub"))
@@ -476,6 +489,38 @@ describe("moonplan jobs", function()
       assert.equal(0, needs_approval(table.unpack(words)).code)
       assert.equal("one\none\n", notes())
       refused(4, "used already", needs_approval(table.unpack(words)))
+      assert.equal("one\none\n", notes())
+    end)
+
+    it("leave a job waiting where another has used them before it begins", function()
+      command.write(folder .. "/plugins/patience.lua", [[return { kind = "authorizer", api = 1, name = "patience",
+        version = "1.0.0", summary = "Of a test.", needs = { "fs:rw" }, decide = function(request, ctx)
+          assert(ctx.fs.write("begun", ""))
+          while not ctx.fs.read("go") do end
+          return { decision = "allow" }
+        end }]])
+      approve("approver", "plan.json", "--plugins", "plugins", "--grant", "fs:rw=data")
+      local words = { "run", "plan.json", "--approval", "approval.json", "--require-approval", "write",
+        "--approver", "approver.pub", cd = folder }
+      table.move(PLUGINS, 1, #PLUGINS, #words + 1, words)
+      local text = command.text(words):gsub("^cd [^&]*&& ", "")
+      local outcome = command.shell(("cd %s; (%s --authorizer patience) & until [ -e data/begun ]; do sleep 0.01; done; "
+        .. "%s --allow write >/dev/null || exit 1; touch data/go; wait $!"):format(files.quote(folder), text, text))
+      refused(4, "waiting%[job%.awaiting_approval%] at /steps/0: .*has been used already", outcome)
+      local waits = ids("--status", "awaiting_approval")[1]
+      assert.truthy(outcome.err:find(waits, 1, true), outcome.err)
+      assert.equal("one\none\n", notes())
+      assert.equal(0, moonplan(nil, "jobs", "verify", "jobs.db").code)
+    end)
+
+    it("are no fault of a store where the authorizer says no", function()
+      approve("approver", "plan.json", "--plugins", "plugins", "--grant", "fs:rw=data")
+      refused(3, "job%.denied", needs_approval("run", "plan.json", "--approval", "approval.json",
+        "--require-approval", "write", "--approver", "approver.pub"))
+      local verified = moonplan(nil, "jobs", "verify", "jobs.db")
+      assert.equal(0, verified.code, verified.err)
+      -- And it is not spent.
+      assert.equal(0, needs_approval("run", "plan.json", "--approval", "approval.json", table.unpack(ASKS)).code)
       assert.equal("one\none\n", notes())
     end)
 

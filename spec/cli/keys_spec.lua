@@ -190,13 +190,17 @@ describe("moonplan plugins sign and verify", function()
   it("say that a trust store cannot be written to, once", function()
     command.write(folder .. "/plugins/b.lua", GOOD:format("b", "1.0.0"))
     sign()
-    -- A folder of that name keeps the file from being written, for root as well.
-    os.execute(("mkdir -p %s/keys/seen.json/x"):format(folder))
+    -- A file system that is only read keeps the file from being written, for root as well.
+    local only_read = ("unshare -m sh -c 'mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\" && exec \"$@\"' %s/keys "):format(
+      files.quote(folder))
+    if not os.execute(only_read .. "true 2>/dev/null") then return pending "nothing can be mounted here" end
     local plan = command.write(folder .. "/plan.json", '{"version":"1.0","steps":[{"id":"x","capability":"a"},'
       .. '{"id":"y","capability":"b"}]}')
-    local outcome = run { "run", plan, "--plugins", "plugins", "--trust", "keys", "--isolation", "state", cd = folder }
+    local outcome = command.shell(("cd %s && %s %s run %s --plugins plugins --trust keys --isolation state"):format(
+      files.quote(folder), only_read, files.quote(command.program), files.quote(plan)))
+    assert.equal('keys: note: the versions seen are not written down: "seen.json" is on a file system that cannot be written to\n',
+      outcome.err)
     assert.equal(0, outcome.code)
-    assert.equal('keys: note: the versions seen are not written down: "seen.json" is a folder\n', outcome.err)
   end)
 
   it("show in the list, with the digest that b2sum computes", function()

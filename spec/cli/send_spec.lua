@@ -34,8 +34,8 @@ describe("moonplan send", function()
     assert.equal(0, code, err)
     assert.same({ "succeeded", "succeeded" }, chain.statuses(outcome))
     assert.same({ "eth_chainId", "eth_accounts", "eth_simulateV1",
-      "eth_estimateGas", "eth_getTransactionCount", "eth_chainId", "eth_sendTransaction", "eth_getTransactionReceipt",
-      "eth_estimateGas", "eth_getTransactionCount", "eth_chainId", "eth_sendTransaction", "eth_getTransactionReceipt",
+      "eth_getTransactionCount", "eth_estimateGas", "eth_chainId", "eth_sendTransaction", "eth_getTransactionReceipt",
+      "eth_getTransactionCount", "eth_estimateGas", "eth_chainId", "eth_sendTransaction", "eth_getTransactionReceipt",
     }, (node:log()))
     assert.equal(2, select(2, err:gsub("%d/2 0x2222", "")))
   end)
@@ -182,6 +182,56 @@ describe("moonplan send", function()
     end
   end)
 
+  -- JSON-RPC 2.0: -32601; EIP-1474: -32004; EIP-1193: 4200, 4100; Besu: -32604; gateways: their words under
+  -- other codes, or a status of HTTP (RFC 9110, 15.5 and 15.6.2).
+  it("tries each call alone where a node does not have eth_simulateV1, however it says so", function()
+    local answers = {}
+    for _, said in ipairs { { -32601, "Method not found" }, { -32604, "Method not enabled" }, { -32004, "" }, { 4200, "" },
+      { 4100, "Unauthorized" }, { -32600, "Unsupported method: eth_simulateV1 on ETH_MAINNET" },
+      { -32000, "the method eth_simulateV1 does not exist/is not available" }, { -32603, "Method not implemented" },
+      { -32601, "" }, { 0, "eth_simulateV1 is disabled" }, { -32001, "method not found" } } do
+      answers[#answers + 1] = { error = { code = said[1], message = said[2] } }
+    end
+    for _, status in ipairs { 400, 401, 403, 404, 405, 501 } do answers[#answers + 1] = { status = status } end
+    for n, rule in ipairs(answers) do
+      rule.method = "eth_simulateV1"
+      node:rules(rule)
+      local code, outcome, err = node:send(plan(2), "--simulate-only")
+      assert.equal(0, code, n .. err)
+      assert.equal("calls", outcome.simulation.method)
+      assert.same({ "eth_chainId", "eth_accounts", "eth_simulateV1", "eth_call", "eth_call" }, (node:log()))
+    end
+  end)
+
+  it("takes no other failure for a node that does not have it", function()
+    for n, case in ipairs { { "rpc_error", { status = 408 } }, { "rpc_error", { status = 429 } }, { "rpc_error", { status = 500 } },
+      { "rpc_error", { status = 503 } }, { "rpc_error", { close = true } }, { "rpc_error", { body = "method not found" } },
+      { "rpc_error", { error = { code = -32000, message = "header not found" } } },
+      { "rpc_error", { error = { code = -32603, message = "method handler crashed" } } },
+      { "execution_reverted", { error = { code = 3, message = "execution reverted: method not supported" } } },
+      { "execution_reverted", { error = { code = -32000, message = "execution reverted: unsupported method" } } },
+      { "simulation_setup_error", { error = { code = -32602, message = "eth_simulateV1: field not supported" } } },
+      { "simulation_setup_error", { error = { code = -38014, message = "method not supported" } } } } do
+      case[2].method = "eth_simulateV1"
+      node:rules(case[2])
+      local _, outcome, err = node:send(plan(2), "--yes")
+      assert.equal("send." .. case[1], outcome.error.code, n .. err)
+      assert.equal(0, node:count("eth_call"))
+    end
+    -- A node that has neither can try nothing.
+    node:rules({ method = "eth_simulateV1", error = { code = -32604, message = "" } },
+      { method = "eth_call", error = { code = -32604, message = "Method not enabled" } })
+    local _, tried = node:send(plan(1), "--simulate-only")
+    assert.equal("none", tried.simulation.method)
+    -- What eth_call says in words may be a contract's.
+    node:rules({ method = "eth_simulateV1", error = { code = -32601, message = "" } },
+      { method = "eth_call", error = { code = -32000, message = "method not supported" } })
+    local code, outcome = node:send(plan(1), "--yes")
+    assert.equal(1, code)
+    assert.equal("send.rpc_error", outcome.error.code)
+    assert.equal(0, node:count("eth_sendTransaction"))
+  end)
+
   it("stops where an estimate reverts, on the state that the step would be sent on", function()
     node:rules({ method = "eth_estimateGas", nth = 2, error = { code = 3, message = "execution reverted",
       data = moonplan.abi.encode("error Error(string)", { "too late" }) } })
@@ -194,7 +244,7 @@ describe("moonplan send", function()
 
   it("says refused where the node says that it did not sign", function()
     for code, words in pairs { [4001] = "", [4100] = "already", [-32000] = "insufficient funds for gas * price + value",
-      [-32003] = "", [-32602] = "" } do
+      [-32003] = "", [-32602] = "", [-32604] = "" } do
       node:rules({ method = "eth_sendTransaction", error = { code = code, message = words .. "no \u{1b}[2J" } })
       local exit, outcome, err = node:send(plan(2), "--yes")
       assert.equal(3, exit)
@@ -246,17 +296,44 @@ describe("moonplan send", function()
     end
   end)
 
-  it("takes no transaction and no number for two steps", function()
+  it("takes no transaction for two steps", function()
     node:rules({ method = "eth_sendTransaction", nth = 2, result = ("0x%064x"):format(0xABC001) })
     local code, outcome = node:send(plan(3), "--yes")
     assert.equal(4, code)
     assert.same({ "succeeded", "unknown", "not_sent" }, chain.statuses(outcome))
+  end)
+
+  -- A pool of nodes, of which one is behind: its number is taken, and what it tries reverts.
+  it("asks again where a node has not seen the step before", function()
+    node:rules({ method = "eth_getTransactionCount", nth = 2, result = "0x0" },
+      { method = "eth_estimateGas", nth = 2, error = { code = 3, message = "execution reverted: allowance" } },
+      { method = "eth_getTransactionCount", nth = 3, result = "0x0" })
+    local code, outcome, err = node:send(plan(2), "--yes")
+    assert.equal(0, code, err)
+    assert.same({ "succeeded", "succeeded" }, chain.statuses(outcome))
+    assert.equal("0x1", outcome.steps[2].request.nonce)
+    assert.equal(4, node:count("eth_getTransactionCount"))
+    assert.equal(2, node:count("eth_sendTransaction"))
+    local shown = "retry: the node gives the transaction of step 2 the number 0x0, and that of step 1, which succeeded, had 0x0"
+    assert.truthy(err:find(shown, 1, true), err)
+    assert.equal(1, select(2, err:gsub("retry: ", "")))
+  end)
+
+  it("gives no number to two steps, and doubts nothing that is done", function()
     node:rules({ method = "eth_getTransactionCount", result = "0x7" })
-    local err
-    code, outcome, err = node:send(plan(3), "--yes")
-    assert.equal(4, code, err)
+    local code, outcome, err = node:send(plan(3), "--yes", "--timeout", "1")
+    assert.equal(3, code, err)
+    assert.equal("failed", outcome.status)
+    assert.equal("send.answer", outcome.error.code)
+    assert.equal(2, outcome.error.step)
     assert.same({ "succeeded", "not_sent", "not_sent" }, chain.statuses(outcome))
+    assert.equal(1, outcome.asked)
     assert.equal(1, node:count("eth_sendTransaction"))
+    assert.truthy(err:find("it was not sent: the node gives the transaction of step 2 the number 0x7, and that of step 1", 1, true), err)
+    assert.truthy(err:find("note: of the steps, 1 succeeded, 2 not sent", 1, true), err)
+    for _, word in ipairs { "send.unknown", " unknown", "not known", "anything is sent again" } do
+      assert.is_nil(err:find(word, 1, true), err)
+    end
   end)
 
   it("shows the advice for what reverts on the chain", function()
@@ -292,19 +369,48 @@ describe("moonplan send", function()
   end)
 
   it("believes no receipt that is of something else, or is none", function()
-    for _, set in ipairs { { transactionHash = HASH }, { transactionHash = 1 }, { status = "0x2" },
-      { status = NULL }, { status = true }, { blockHash = "0x" }, { blockNumber = 7 }, { gasUsed = "7" },
-      { from = "0x" .. ("33"):rep(20) }, { to = "0x" .. ("33"):rep(20) } } do
-      node:rules({ method = "eth_getTransactionReceipt", set = set })
+    local function doubted(rule, words)
+      rule.method = "eth_getTransactionReceipt"
+      node:rules(rule)
       local code, outcome, err = node:send(plan(2), "--yes")
       assert.equal(4, code, err)
       assert.same({ "unknown", "not_sent" }, chain.statuses(outcome))
       assert.is_nil(outcome.steps[1].receipt)
+      assert.truthy(err:find(words, 1, true), err)
+    end
+    for _, set in ipairs { { transactionHash = 1 }, { status = "0x2" }, { status = "" }, { status = "0x" }, { transactionHash = NULL },
+      { status = NULL }, { status = true }, { blockHash = "0x" }, { blockHash = NULL }, { blockNumber = 7 }, { gasUsed = "7" } } do
+      doubted({ set = set }, "gave no receipt")
+    end
+    -- What the schema of a receipt in ethereum/execution-apis says of them: hash32, uint, address.
+    for _, name in ipairs { "transactionHash", "status", "blockHash", "blockNumber", "gasUsed" } do
+      doubted({ drop = { name } }, "gave no receipt")
+    end
+    doubted({ set = { transactionHash = HASH } }, "the receipt of another transaction")
+    for _, value in ipairs { "", "0x", "evil", "0x" .. ("11"):rep(19), "0x" .. ("11"):rep(21), 1, true, { "0x" .. ("11"):rep(20) } } do
+      doubted({ set = { from = value } }, "a receipt that does not say whose it is")
+      doubted({ set = { to = value } }, "a receipt that does not say whose it is")
+    end
+    doubted({ set = { from = NULL } }, "a receipt that does not say whose it is")
+    doubted({ drop = { "from" } }, "a receipt that does not say whose it is")
+    -- And of `to`: null where a contract was created.
+    for _, rule in ipairs { { set = { to = NULL } }, { drop = { "to" } }, { set = { to = NULL, contractAddress = "0x" .. ("99"):rep(20) } },
+      { set = { from = "0x" .. ("33"):rep(20) } }, { set = { to = "0x" .. ("33"):rep(20) } } } do
+      doubted(rule, "the transaction that was sent is another than was asked for")
     end
     for _, result in ipairs { 1, "0x", { 1 }, false } do
       node:rules({ method = "eth_getTransactionReceipt", result = result })
       assert.equal(4, (node:send(plan(2), "--yes")))
     end
+  end)
+
+  it("knows a receipt whose addresses and hash are in another case", function()
+    local to = "0x" .. ("ab"):rep(20)
+    node:rules({ method = "eth_getTransactionReceipt", set = { to = "0x" .. ("aB"):rep(20),
+      transactionHash = "0x" .. ("0"):rep(58) .. "aBc001" } })
+    local text = chain.plan({ { to, "0x" } }, { chain_id = SMALL.chain_id, sender = SMALL.sender })
+    local code, _, err = node:send(text, "--yes")
+    assert.equal(0, code, err)
   end)
 
   it("believes nothing else that has the wrong shape, and sends nothing then", function()
@@ -415,6 +521,51 @@ describe("moonplan send", function()
       assert.equal(1, code)
       assert.equal("send.executor", outcome.error.code)
       assert.truthy(err:find("it is no wallet for EIP-5792", 1, true), err)
+    end)
+
+    -- EIP-5792 has the wallet carry a batch out on the chain that the request names; what was tried on
+    -- another was not tried.
+    it("tries and sends nothing while the wallet is on another chain", function()
+      node:order { ["do"] = "wallet", atomic = "supported" }
+      for _, word in ipairs { "--simulate-only", "--retry-rpc=1" } do
+        node:rules({ method = "eth_chainId", result = "0xa" })
+        local code, outcome, err = send(plan(2), word)
+        assert.equal(2, code)
+        assert.equal("send.chain", outcome.error.code)
+        assert.truthy(err:find("the wallet is on chain 0xa", 1, true), err)
+        assert.same({ "eth_chainId" }, (node:log()))
+      end
+      for _, rule in ipairs { { result = "10" }, { result = NULL }, { error = { code = -32000, message = "no" } } } do
+        rule.method = "eth_chainId"
+        node:rules(rule)
+        assert.equal(1, (send(plan(2))))
+        assert.same({ "eth_chainId" }, (node:log()))
+      end
+    end)
+
+    it("tries nothing on the chain that a person has changed to when asked", function()
+      node:order { ["do"] = "wallet", atomic = "supported" }
+      local outcome = assert(moonplan.engine { grants = { ["rpc:wallet"] = node.url } }:send(plan(2), {
+        executor = "wallet.sendcalls",
+        confirm = function()
+          node:rules({ method = "eth_chainId", result = "0xa" })
+          return os.execute("sleep 1.1") -- a person who took time
+        end,
+      }))
+      assert.equal("send.chain", outcome.error.code)
+      assert.equal(0, outcome.asked)
+      assert.same({ "eth_chainId" }, (node:log()))
+    end)
+
+    -- EIP-5792: 5730, this batch is not known to the wallet.
+    it("says in the wallet's words that it does not know the batch", function()
+      node:order { ["do"] = "wallet", atomic = "supported" }
+      node:rules({ method = "wallet_getCallsStatus", error = { code = 5730, message = "Unknown bundle id" } })
+      local code, outcome, err = send(plan(2, ATOMIC))
+      assert.equal(4, code)
+      assert.same({ "unknown", "unknown" }, chain.statuses(outcome))
+      assert.equal("it was handed over, and what became of it is not known: Unknown bundle id (5730)", outcome.error.message)
+      assert.truthy(err:find("Unknown bundle id (5730)", 1, true), err)
     end)
 
     it("takes no for an answer", function()

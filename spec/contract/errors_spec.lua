@@ -110,6 +110,26 @@ describe("every code", function()
     for code in pairs(fixed) do assert(there[code], code) end
     for code in pairs(elsewhere) do assert(there[code], code) end
   end)
+
+  -- The command and what is written in Lua make faults of their own; a person meets those codes
+  -- like any other.
+  it("that a Lua source of ours names is there", function()
+    local there, named = {}, 0
+    for _, code in ipairs(moonplan.codes()) do there[code.code] = true end
+    for _, path in ipairs(files.lines_of("find " .. files.quote(files.root .. "lua") .. " -name '*.lua' | sort")) do
+      -- What that one names are codes of the plugins that it writes.
+      if not path:find("command/scaffold.lua", 1, true) then
+        local source = files.read(path)
+        for _, pattern in ipairs { 'code = "([%l_.]+)"', 'finish%("%l+", "([^"]+%l)"' } do
+          for code in source:gmatch(pattern) do
+            assert(there[code], path .. " names " .. code)
+            named = named + 1
+          end
+        end
+      end
+    end
+    assert(named >= 10)
+  end)
 end)
 
 describe("many faults", function()

@@ -162,6 +162,13 @@ describe("a reference", function()
     resolved, err, where = reference:resolve()
     assert.is_nil(resolved)
     assert.same({ "artifact.digest", "/integrity/value", "envelope" }, { err.code, err.at, where })
+    -- Both are told, so that a person can see which of the two is the one that was agreed on. The
+    -- digest of {} is that of ethers 6.
+    reference = assert(moonplan.reference(envelope(data_url("{}"), "0xA0" .. ("0"):rep(61) .. "F", 2)))
+    resolved, err = reference:resolve()
+    assert.is_nil(resolved)
+    assert.equal("bytes with the digest 0xb48d38f93eaa084033fc5970bf96e559c33c4cdc07d889ab00b4d63f9590739d came, and "
+      .. "0xa0" .. ("0"):rep(61) .. "f was promised", err.message)
     local bad = plans.tiny():gsub('"step":1', '\n"step":2')
     reference = assert(moonplan.reference(envelope(data_url(bad), moonplan.keccak256(bad), #bad)))
     resolved, err, where = reference:resolve()

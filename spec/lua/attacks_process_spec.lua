@@ -16,9 +16,6 @@ local OWN = { E06_string_table = true, E08_setmetatable_G = true, E16_rawset_G =
 -- is as good as the one that was expected; a bug of Lua's that ends its process ends nothing else.
 local ENDED = { ["job.timeout"] = true, ["job.memory"] = true, ["job.capability_failed"] = true }
 local ORDINARY = { completed = true, ["job.capability_failed"] = true, ["job.memory"] = true }
--- Faults of Lua 5.4.4 that take seconds or crash where other versions end normally.
-local FAULTS = { C05_getobjname = ENDED }
-
 describe("in isolation process", function()
   local program = io.open(command.program, "rb")
   if not program then
@@ -31,7 +28,7 @@ describe("in isolation process", function()
   for _, entry in ipairs(require "cjson".decode(files.read(files.root .. FOLDER .. "expected.json"))) do
     local id = entry.id
     it(("%s: %s"):format(id, entry.expected), function()
-      local may = FAULTS[id] or entry.expected:match "^killed" and ENDED or ORDINARY
+      local may = entry.expected:match "^killed" and ENDED or ORDINARY
       local deadline = may == ENDED and KILLED or ENDS
       local outcome = command.run {
         "spec/support/attack.lua", FOLDER .. id .. ".lua", "process", command.folder(), tostring(deadline),

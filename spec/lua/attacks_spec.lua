@@ -13,7 +13,6 @@ local HANG = 5000
 local BEYOND = {
   C03_concat_ptr = "Lua 5.4.4 keeps a pointer into a stack that __concat has moved, and crashes",
   C04_weak_mt_uaf = "Lua 5.4.4 assigns through a metatable that the collector has freed meanwhile, and crashes",
-  C05_getobjname = "Lua 5.4.4 looks for the name in one message for seconds, in one instruction",
 }
 
 -- These say that they have changed their own library or environment, which is nobody else's.

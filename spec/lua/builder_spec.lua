@@ -326,7 +326,10 @@ for _, isolation in ipairs { "state", "process" } do
         ["\nplan:call { to = p.sender, value = 1.5 }"] = "t.lua:4: value is an integer",
         ["\nplan:call { to = p.sender, gas = '1 ether' }"] = 't.lua:4: gas is an integer, or its digits in a string, not "1 ether"',
         ["\nplan:call { to = p.sender, gas = 1.5 }"] = "t.lua:4: gas is an integer, or its digits in a string, not 1.5",
-        ["\nplan:call { to = p.sender, gas = '01' }"] = "t.lua:4: gas: ",
+        ["\nplan:call { to = p.sender, gas = '007' }"] = 't.lua:4: gas: "007" has a 0 before other digits',
+        ["\nplan:call { to = p.sender, gas = '' }"] = 't.lua:4: gas is an integer, or its digits in a string, not ""',
+        ["\nplan:call { to = p.sender, gas = -1 }"] = "t.lua:4: gas is an integer, or its digits in a string, not -1",
+        ["\nplan:call { to = p.sender, gas = ('9'):rep(100) }"] = "is 2^256 or more",
         ["\nplan:call { to = p.sender, revert = { 'error E(uint257)' } }"] = "t.lua:4: revert: ",
         ["\nfor n = 1, 32 do plan:require('x' .. n) end\nplan:require 'x33'"] = "t.lua:5: a plan requires at most 32 capabilities",
         ["\nplan:call { to = p.sender, kind = 'aproval' }"] = 't.lua:4: there are no calls of kind "aproval"',
@@ -344,6 +347,35 @@ for _, isolation in ipairs { "state", "process" } do
         ["\nmoonplan.abi.call('f(uint256)', 'x')"] = "t.lua:4: ",
         ["\nplan:call { to = p.sender, data = 0 .. nil }"] = "t.lua:4: ",
       } do fails(body, words) end
+    end)
+
+    -- Neither loops nor what JSON does not have, at any depth.
+    it("gets told on its own line what cannot stand in a revert", function()
+      local entry = "local e = { type = 'error', name = 'E', inputs = {} }\n"
+      for change, words in pairs {
+        ["e.inputs = { e }"] = 'at /inputs/0: the table at "" again, inside itself',
+        ["e.outputs = { { components = { e } } }"] = 'at /outputs/0/components/0: the table at "" again, inside itself',
+        ["e.more = e"] = 'at /more: the table at "" again, inside itself',
+        ["local x = e for _ = 1, 300 do x.inputs = { {} } x = x.inputs[1] end"] = "nested deeper",
+        ["e.inputs = { function() end }"] = "at /inputs/0: a function",
+        ["e.inputs = { { name = 'a', type = 'uint256', x = 0/0 } }"] = "at /inputs/0/x: not a number",
+        ["e.name = '\\xff'"] = "at /name: byte 1 of the string, 0xff, is not UTF-8",
+        ["e.inputs = { [2] = {} }"] = "at /inputs: an array with a hole",
+        ["e[{}] = 1"] = ": a table as a key",
+      } do
+        fails(entry .. change .. "\nplan:call { to = p.sender, revert = { 'error F()', e } }",
+          "t.lua:5: entry 2 of revert")
+        fails(entry .. change .. "\nplan:call { to = p.sender, revert = { e } }", words)
+      end
+      for list, words in pairs { ["{ [2] = 'error E()' }"] = "it has 1, and the last at 2",
+        ["{ 'error E()', [3] = 'error F()', required = true }"] = "it has 2, and the last at 3",
+        ["{ [0] = 'error E()', 'error F()' }"] = "it has 2, and the last at 1" } do
+        fails("\nplan:call { to = p.sender, revert = " .. list .. " }", "t.lua:4: revert is a list of errors from 1 on; " .. words)
+      end
+      -- What is there twice does not hold itself.
+      local plan = made("local a = { name = 'a', type = 'uint256' } plan:call { to = p.sender, "
+        .. "revert = { { type = 'error', name = 'E', inputs = { a, a } } } }")
+      assert.equal(2, #plan.ordered_steps[1].revert_decode.abi[1].inputs)
     end)
 
     it("may refuse, and must not return a plan", function()
@@ -536,7 +568,15 @@ for _, isolation in ipairs { "state", "process" } do
         ['\nplan.step("a", "fs.list")'] = "t.lua:4: call it with a colon: plan:step",
         ['\nplan:goal(5)'] = "t.lua:4: a goal is a text, not 5",
         ['\nplan:call {}'] = 't.lua:4: a plan has no "call"; there are: goal, step',
-        ['\nplan:step("a", "fs.list", { x = 0/0 })'] = "/steps/0/input/x",
+        ['\nplan:step("a", "fs.list", { x = 0/0 })'] = "t.lua:4: the input at /x: not a number",
+        ['\nplan:step("a", "fs.list", { x = "\\xff" })'] = "t.lua:4: the input at /x: byte 1 of the string, 0xff, is not UTF-8",
+        ['\nplan:step("a", "fs.list", { ["\\xff"] = 1 })'] = "t.lua:4: the input: byte 1 of the name",
+        ['\nplan:step("a", "fs.list", { x = { 1, [3] = 3 } })'] = "t.lua:4: the input at /x: an array with a hole",
+        ['\nplan:step("a", "fs.list", { 1, x = 2 })'] = "t.lua:4: the input: names and positions in one table",
+        ['\nplan:step("\\xff", "fs.list", {})'] = "t.lua:4: a step's id: byte 1 of the string",
+        ['\nplan:step("a", "fs.list", {}, { reason = "\\xff" })'] = "t.lua:4: reason: byte 1 of the string",
+        ['\nplan:step("a", "fs.list", {}, { idempotency_key = "\\xff" })'] = "t.lua:4: idempotency_key: byte 1",
+        ['\nplan:goal "\\xff"'] = "t.lua:4: the goal: byte 1 of the string",
       } do fails(body, words) end
     end)
 

@@ -84,6 +84,54 @@ describe("moonplan.convert", function()
     end
   end)
 
+  -- A Safe carries out a batch of several as one, by MultiSend, which reverts them all, and a batch
+  -- has no member for it. What is required is not in the digest, which does not tell.
+  it("says where a Safe changes what is required", function()
+    local ATOMIC = ',"required_capabilities":["atomic_batch"]'
+    local one, two = { plans.step(1) }, { plans.step(1), plans.step(2) }
+    for _, case in ipairs {
+      { one, nil, {} }, { one, ATOMIC, { "convert.lost /required_capabilities" } },
+      { two, nil, { "convert.lost /ordered_steps" } }, { two, ATOMIC, {} },
+    } do
+      local text = plans.of(case[1], case[2])
+      local batch, lost = convert.to_safe(text)
+      assert.same(case[3], lost_codes(lost))
+      local kept = #lost == 0
+      assert.equal(kept, #convert.from_safe(batch).required_capabilities == (case[2] and 1 or 0))
+      -- EIP-5792 has a member for it
+      batch, lost = convert.to_send_calls(text)
+      assert.same({}, lost)
+      assert.equal(case[2] and 1 or 0, #convert.from_send_calls(batch).required_capabilities)
+    end
+    local _, lost = convert.to_safe(plans.of(two))
+    assert.truthy(lost[1].message:find("the 2 steps may be carried out one by one", 1, true))
+  end)
+
+  -- CAIP-2: reference = [-_a-zA-Z0-9]{1,32}; ERC-8410 wants eip155: and the number
+  it("makes no plan for a chain that CAIP-2 cannot name", function()
+    local nines, ten = ("9"):rep(32), "1" .. ("0"):rep(32) -- of 32 digits the greatest, of 33 the least
+    local hex = { [nines] = "0x4ee2d6d415b85acef80ffffffff", [ten] = "0x4ee2d6d415b85acef8100000000" }
+    local SENDER = "0x" .. ("1"):rep(40)
+    local function send_calls(chain)
+      return ('{"version":"2.0.0","from":"%s","chainId":"%s","atomicRequired":false,"calls":[{"to":"%s"}]}'):format(
+        SENDER, hex[chain], SENDER)
+    end
+    local function safe(chain)
+      return ('{"version":"1.0","chainId":"%s","meta":{"createdFromSafeAddress":"%s"},'
+        .. '"transactions":[{"to":"%s","value":"0"}]}'):format(chain, SENDER, SENDER)
+    end
+    for _, way in ipairs { { convert.from_send_calls, send_calls }, { convert.from_safe, safe } } do
+      assert.equal("eip155:" .. nines, assert(way[1](way[2](nines))).caip2_chain_id)
+      local plan, err = way[1](way[2](ten))
+      assert.is_nil(plan)
+      assert.same({ "convert.unsupported", "/chainId" }, { err.code, err.at })
+      assert.truthy(err.message:find("33 digits", 1, true), err.message)
+    end
+    -- a plan that has one is read all the same, and its batch made
+    local text = plans.tiny():gsub('chain_id":"1"', 'chain_id":"' .. ten .. '"'):gsub("eip155:1", "eip155:" .. ten)
+    assert.equal(hex[ten], json.decode((convert.to_send_calls(text))).chainId)
+  end)
+
   it("says what is left behind, and where", function()
     local _, lost = convert.to_send_calls(plans.full(2000))
     assert.same({

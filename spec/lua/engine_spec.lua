@@ -484,6 +484,11 @@ describe("a host's capability", function()
       'a capability has no field "sumary"; there are: .*summary')
     assert.error_matches(function() add(engine, "x", echo, { needs = { "fs" } }) end, "leave needs out")
     assert.error_matches(function() engine:capability { name = "x" } end, "run of a capability must be a function")
+    for _, field in ipairs { "check", "run" } do
+      assert.error_matches(function() add(engine, "x", echo, { [field] = 5 }) end,
+        ("the %s of a capability must be a function"):format(field))
+    end
+    assert.error_matches(function() add(engine, "x", echo, { examples = 5 }) end, "examples of a capability must be a table")
     assert.error_matches(function() engine:capability { run = echo } end, "name of a capability must be a string")
     assert.error_matches(function() add(engine, "x", echo, { version = 1 }) end, "version of a capability must be a string")
     assert.error_matches(function() engine:capability { 1 } end, "a capability is a table")

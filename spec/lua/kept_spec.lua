@@ -186,6 +186,55 @@ for _, isolation in ipairs { "state", "process" } do
         assert.equal("x[secret:long][secret:part][secret:longer]", plugin_files.result(engine, "a"))
       end)
 
+      -- RFC 6901, section 3: "~" becomes "~0" and "/" becomes "~1" in a pointer.
+      it("is hidden in a message's pointer, and where a message quotes or cuts it", function()
+        local values = { b64 = "aGVsbG8/d29y~bGQ=", odd = 'say "hello"\\/', long = ("0123456789abcdef"):rep(200) }
+        local named, list = {}, {}
+        for name, value in pairs(values) do
+          named["secret:" .. name] = { value = value }
+          list[#list + 1] = ("'secret:%s'"):format(name)
+        end
+        local needs = "needs = { " .. table.concat(list, ", ") .. " }"
+        open({
+          ["a.lua"] = source("a", "return { [ctx.secret.get(input)] = print or function() end }", needs),
+          ["b.lua"] = source("b", "local name = ctx.secret.get(input) return { x = { [name .. '\\xff'] = 1 } }", needs),
+          ["c.lua"] = source("c", "ctx.log.info('x', { [ctx.secret.get(input)] = function() end })", needs),
+          ["d.lua"] = source("d", "return { select(2, pcall(ctx.log.info, 'x', { [ctx.secret.get(input)] = function() end })) }", needs),
+          ["e.lua"] = source("e", "ctx.fs.read(ctx.secret.get(input)) error(select(2, ctx.fs.read(ctx.secret.get(input))).message)",
+            "needs = { 'fs', " .. table.concat(list, ", ") .. " }"),
+        }, { grants = (function()
+          named.fs = command.folder()
+          return named
+        end)() })
+        for name, value in pairs(values) do
+          assert.equal(("the result at /[secret:%s]%s: a function; JSON has no such value"):format(name, name == "long" and "…" or ""),
+            plugin_files.failure(engine, "a", name).message)
+          local told = {}
+          for _, capability in ipairs { "b", "c", "d", "e" } do
+            local job = assert(plugin_files.call(engine, capability, name))
+            told[#told + 1] = moonplan.json.encode(job.error and { job.error.message, job.error.detail } or job.result)
+          end
+          local all = table.concat(told, "\n")
+          for _, part in ipairs { value, value:sub(1, 8), value:gsub("~", "~0"):gsub("/", "~1") } do
+            if type(part) == "string" then assert.is_nil(all:find(part, 1, true), all) end
+          end
+          assert(all:find("[secret:" .. name .. "]", 1, true), all)
+        end
+      end)
+
+      it("is looked for in the time that the text takes, however many there are", function()
+        local many = {}
+        for n = 1, 256 do many["secret:n" .. n] = { value = ("s3cret-%08d"):format(n) } end
+        open({ ["a.lua"] = source("a", "local t = {} for n = 1, 99990 do t[n] = 'abcdefghijk' end t[7] = input return t") },
+          { grants = many })
+        plugin_files.result(engine, "a", "")
+        local begun = os.clock()
+        local got = plugin_files.result(engine, "a", "s3cret-00000256")
+        -- One after the other they took 6 s here; all at once 20 ms, most of it for the copies.
+        assert(os.clock() - begun < 1.5, os.clock() - begun)
+        assert.equal("[secret:n256]", got[7])
+      end)
+
       it("is hidden in what other plugins and members of the family say as well", function()
         local family = "local kept return { " .. source("f.keep", "kept = ctx.secret.get 't' return 1", fields):sub(8) .. ", "
           .. source("f.tell", "return { kept, ctx.secret == nil }"):sub(8) .. " }"

@@ -84,6 +84,18 @@ describe("a folder of plugins", function()
       assert.equal("plugin.load", first(text).code)
     end
     assert.is_nil(first("#!/usr/bin/env moonplan\n" .. source("a", "return 1")))
+    -- The file that is meant is named, also where Lua's own message names none.
+    for _, isolation in ipairs { "state", "process" } do
+      for text, words in pairs { [compiled] = "binary chunk", [("("):rep(10000)] = "overflow", ["x = = 1"] = "unexpected symbol" } do
+        local _, problems = engine_of(plugin_files.folder { ["q/init.lua"] = "plugin.import 'h'", ["q/h.lua"] = text,
+          ["r.lua"] = text }, { isolation = isolation }):list()
+        for n, place in ipairs { "q/init.lua: q/h.lua:", "r.lua:" } do
+          assert.equal("plugin.load", problems[n].code)
+          assert.matches("^" .. place .. ".*" .. words, problems[n].message)
+          assert.equal(1, select(2, problems[n].message:gsub(place:match "(%S+):$", "")), problems[n].message)
+        end
+      end
+    end
     local text = source("a", "return 1")
     local most = 1024 * 1024
     assert.is_nil(first(text .. ("\n"):rep(most - #text)))

@@ -104,7 +104,10 @@ for _, isolation in ipairs { "state", "process" } do
         engine = open { limits = { string_mib = 1, fetch_ms = 300 } }
         assert.equal(1048576, #ask({ url = server.url .. "/big/1048576" }).body)
         assert.equal("limit", ask({ url = server.url .. "/big/1048577" }).code)
-        assert.equal("limit", ask({ url = server.url .. "/echo", method = "POST", body = ("x"):rep(1048577) }, "w").code)
+        local own = source("a", [[return select(2, ctx.http.request { url = input, method = "POST", body = ("x"):rep(1048577) }).code]],
+          "needs = { 'http' }")
+        assert.equal("limit", plugin_files.result(plugin_files.engine({ ["a.lua"] = own:gsub('risk = "read"', 'risk = "write"') },
+          { isolation = isolation, allow = { "write" }, grants = { http = server.url }, limits = { string_mib = 1 } }), "a", server.url))
         local got = ask { url = server.url .. "/silent" }
         assert.equal("http.interrupted", got.code)
         assert.matches("300 milliseconds", got.message)
@@ -187,6 +190,47 @@ for _, isolation in ipairs { "state", "process" } do
             assert.not_matches("key%-of", rpc(method, { 500 }).message)
           end
         end
+      end)
+
+      test("hides whatever in the URL may be a key, however the answer writes it", function()
+        local path = "/rpc/v3/API_KEY_0123/half%2Bhalf"
+        local query = "?token=S3CR3TTOKEN&n=2&x=y"
+        engine = open { grants = { http = server.url, ["rpc:main"] = server.url .. path .. query } }
+        local escaped = server.url:gsub("/", "\\/") .. path:gsub("/", "\\/") .. query:gsub("&", "\\u0026")
+        local function coded(text)
+          return (text:gsub(".", function(byte) return ("\\u%04x"):format(byte:byte()) end))
+        end
+        local cases = {
+          { server.url .. path .. query, "[url]" }, { escaped, "[url]" }, { coded(server.url .. path .. query), "[url]" },
+          { "POST " .. path, "POST /[url]" }, { "POST " .. path:gsub("/", "\\/"), "POST /[url]" },
+          { "unknown project API_KEY_0123", "unknown project [url]" }, { coded "API_KEY_0123", "[url]" },
+          { "no S3CR3TTOKEN for you", "no [url] for you" }, { "half+half", "[url]" }, { "half%2Bhalf", "[url]" },
+          { "token=S3CR3TTOKEN&n=2&x=y", "[url]" }, { "at " .. server.host, "at [url]" }, { "at 127.0.0.1", "at [url]" },
+          { "the key API_KEY_\xe2\x80\xa6 is unknown", "the key [url]\xe2\x80\xa6 is unknown" },
+          -- What is no part of it, or too short to be a key.
+          { "v3 n 2 token rpc", "v3 n 2 token rpc" },
+        }
+        for _, case in ipairs(cases) do
+          local got = rpc("reply", { ('{"jsonrpc":"2.0","id":ID,"error":{"code":-1,"message":"%s"}}'):format(case[1]) })
+          assert.same({ "rpc.error", case[2] .. " (-1)" }, { got.code, got.message })
+          got = rpc("reply", { ('{"jsonrpc":"2.0","id":ID,"result":{"%s":["%s",1.50]}}'):format(case[1], case[1]) })
+          assert.same({ [case[2]] = { case[2], 1.5 } }, got.result)
+        end
+        -- A key of digits may stand there as a number.
+        engine = open { grants = { http = server.url, ["rpc:main"] = server.url .. "/rpc/98765432101" } }
+        assert.equal("[url]", rpc("reply", { '{"jsonrpc":"2.0","id":ID,"result":98765432101}' }).result)
+        -- What cannot be read is not handed over, nor are two names that would become one.
+        for _, answer in ipairs { '{"jsonrpc":"2.0","id":ID,"result":"98765432101', '{"jsonrpc":"2.0","id":ID,"result":1,"result":1}',
+          '{"jsonrpc":"2.0","id":ID,"result":{"[url]":1,"98765432101":2}}' } do
+          local got = rpc("reply", { answer })
+          assert.same({ "rpc.response", true }, { got.code, got.sent })
+          assert.not_matches("98765432101", got.message)
+        end
+      end)
+
+      test("hands over an answer that quotes nothing of it as it is", function()
+        local got = rpc("reply", { '{"jsonrpc":"2.0","id":ID,"result":{"a":[1.50,"\\u0041\\/","",null,9007199254740993],"b":{}}}' })
+        assert.same({ a = { 1.5, "A/", "", moonplan.null, 9007199254740993 }, b = {} }, got.result)
       end)
 
       test("sends nothing but JSON-RPC, whatever the plugin does to what calls it", function()

@@ -676,6 +676,32 @@ describe("a call into a plugin", function()
     assert.equal("Unknown capability execution error", call(engine, "f.trap").steps[1].error.message)
   end)
 
+  it("is handed no text that the limit string_mib does not allow, and is told where the input goes too far", function()
+    local most = 1024 * 1024
+    local told = {}
+    for _, isolation in ipairs { "state", "process" } do
+      local engine = plugin_files.engine({ ["f.lua"] = source("f", "return 1") },
+        { isolation = isolation, limits = { string_mib = 1, copied_values = 20 } })
+      assert.equal(1, result(engine, "f", { x = { a = { ("x"):rep(most), ("y"):rep(most) } }, [("n"):rep(most)] = 1 }))
+      local messages = {}
+      for n, input in ipairs {
+        ("x"):rep(most + 1), { x = { a = { 1, 2, ("x"):rep(most + 1) } } }, { x = { [("n"):rep(most + 1)] = 1 } },
+        { x = { a = moonplan.array { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21 } } },
+      } do
+        local err = plugin_files.failure(engine, "f", input)
+        assert.equal("limit", err.code)
+        messages[n] = err.message
+      end
+      told[#told + 1] = messages
+    end
+    -- The same in both, and with the place in the input.
+    assert.same(told[1], told[2])
+    assert.equal("the input: a text of 1048577 bytes, more than the limit string_mib allows: 1", told[1][1])
+    assert.equal("the input at /x/a/2: a text of 1048577 bytes, more than the limit string_mib allows: 1", told[1][2])
+    assert.matches("^the input at /x/n+…: a text of 1048577 bytes", told[1][3])
+    assert.equal("the input at /x/a/17: more values than the limit copied_values allows: 20", told[1][4])
+  end)
+
   it("copies as many values as the limit copied_values, in and out together", function()
     local engine = plugin_files.engine({ ["a.lua"] = source("a", "return input.n and ('x'):rep(input.n) or input") },
       { limits = { copied_values = 10 } })

@@ -112,6 +112,50 @@ describe("a plugin's code", function()
     return plugin_files.failure(plugin_files.engine { ["a.lua"] = plugin_files.source("a", body) }, "a").message
   end
 
+  -- Lua 5.4 names what an error is about by a recursion through the fields that lead to it: 20,000
+  -- overflow a stack of 1 MiB, 160,000 one of 8.
+  it("takes no more than 1000 fields in a row, however they are written", function()
+    local engine = plugin_files.engine { ["a.lua"] = plugin_files.source("a", [[
+      A = setmetatable({}, { __index = function(_, k) if k == "x" then return nil end return A end })
+      local f, err = load(input)
+      if not f then return err end
+      return tostring((select(2, pcall(f))))]]) }
+    local function rows(n)
+      return {
+        "return A" .. (".b"):rep(n - 1) .. ".x + 1",
+        "return A" .. (" . --[==[ ] ]=] \n]==] b"):rep(n - 1) .. " . x + 1",
+        "return A" .. ("['b']"):rep(n - 1) .. ".x + 1",
+        "return A" .. ("[ [=[b]]]=] ]"):rep(n - 1) .. ".x + 1",
+        "return A" .. ("[1 + 1]"):rep(n - 1) .. ".x + 1",
+        "return A" .. ("[function(a, b) local c = a end]"):rep(n - 1) .. ".x + 1",
+        "return A" .. ("[{ a = 1, 2; 3 }]"):rep(n - 1) .. ".x + 1",
+        "return " .. ("("):rep(100) .. "A" .. (".b"):rep((n - 1) % 100) .. (")" .. (".b"):rep((n - 1) // 100)):rep(100) .. ".x + 1",
+        "return A[A" .. (".b"):rep(n - 2) .. "].x + 1",
+        "local t, u = 'it\\'s', \"A\" return A" .. (".b"):rep(n - 1) .. ".x + 1",
+        "local n = 0xA.8p-1 + 1e+3 return A" .. (".b"):rep(n - 1) .. ".x + 1",
+      }
+    end
+    for n, text in ipairs(rows(1000)) do
+      assert.matches("attempt to perform arithmetic on a nil value %(field 'x'%)$", plugin_files.result(engine, "a", text), n)
+    end
+    for n, text in ipairs(rows(1001)) do
+      assert.matches("more than 1000 fields in a row; a local variable parts them$", plugin_files.result(engine, "a", text), n)
+    end
+    assert.matches("^%[string%]:3: ", plugin_files.result(engine, "a", "\n--[[\n]] return A" .. (".b"):rep(1500)))
+    local _, problems = plugin_files.engine({ ["b.lua"] = "x = y" .. (".z"):rep(1500) }):list()
+    assert.matches("^b.lua:1: more than 1000 fields", problems[1].message)
+    -- What people write, and what only looks like a row.
+    for n, text in ipairs {
+      ("A.b.c = A.d\n"):rep(3000), ("f = A.b A.c = f; "):rep(3000), "local t = { " .. ("A.b, [A.c] = A.d; "):rep(3000) .. " }",
+      "return A.b" .. (" .. A.b"):rep(150) .. (" + A.b"):rep(3000), "--" .. (".b"):rep(3000), "return '" .. (".b"):rep(3000) .. "'",
+      "--[[\n" .. (".b\n"):rep(3000) .. "]]", "return [==[" .. ("]].b"):rep(3000) .. "]==]",
+      ("tostring 'x.y' "):rep(3000), ("local function f() return A.b end "):rep(150), ("do A.b() end "):rep(3000),
+      ("if A.b then A.c = A.d else A.e = 1.5 end "):rep(1000), "return { " .. ("{ A.b .. 'x', 1., .5, A[1][2] }, "):rep(1000) .. " }",
+    } do
+      assert.not_matches("fields in a row", tostring(plugin_files.result(engine, "a", text)), n)
+    end
+  end)
+
   -- CVE-2018-1999023: binary chunks escape from a sandbox.
   it("loads text only, strings only", function()
     assert.same({ nil, "attempt to load a binary chunk (mode is 't')" }, { nil, run 'return select(2, load("\\27Lua", "x", "b"))' })

@@ -217,15 +217,82 @@ describe("engine:send", function()
 
   it("does not give two steps one number", function()
     for first, second in pairs { ["'0x5'"] = "'0x05'", ["'0xA'"] = "'0xa'", ["'0x10'"] = "'0xf'" } do
-      local outcome = assert(send { estimate = ("{ outcome = 'passed', request = { nonce = "
-        .. "q.calls[1].data == '0x00000001' and %s or %s } }"):format(first, second) })
-      assert.equal("unknown", outcome.status)
-      assert.equal("send.unknown", outcome.error.code)
+      local outcome = assert(send({ estimate = ("{ outcome = 'passed', request = { nonce = "
+        .. "q.calls[1].data == '0x00000001' and %s or %s } }"):format(first, second) }, { timeout_ms = 0 }))
+      -- Step 1 has its receipt, and nothing was asked for step 2: there is nothing that is not known.
+      assert.equal("failed", outcome.status)
+      assert.equal("send.answer", outcome.error.code)
+      assert.equal(("it was not sent: the node gives the transaction of step 2 the number %s, and that of step 1, "
+        .. "which succeeded, had %s"):format(second:sub(2, -2), first:sub(2, -2)), outcome.error.message)
       assert.equal(1, outcome.asked)
       assert.same({ "succeeded", "not_sent", "not_sent" }, chain.statuses(outcome))
     end
     assert.equal("completed", assert(send { estimate = "{ outcome = 'passed', request = { nonce = "
       .. "('0x%x'):format(13 + tonumber(q.calls[1].data)) } }" }).status)
+  end)
+
+  it("asks again for what a node said that had not seen the step before", function()
+    -- Of the second step: its number is taken, and it reverts; then it is its own.
+    local estimate = [[(function()
+      n = (n or 0) + 1
+      if n == 1 then return { outcome = 'passed', request = { nonce = '0x5' } } end
+      if n == 2 then return { outcome = 'execution_reverted', request = { nonce = '0x5' } } end
+      if n == 3 then return { outcome = 'passed', request = { nonce = '0x4' } } end
+      return { outcome = '%s', request = { nonce = '0x6' } }
+    end)()]]
+    local told = {}
+    local function record(entry)
+      if entry.event == "retry" then told[#told + 1] = entry end
+      return true
+    end
+    local outcome = assert(send({ estimate = estimate:format("passed") }, { record = record }, plan(2)))
+    assert.equal("completed", outcome.status)
+    assert.same({ nonce = "0x6" }, outcome.steps[2].request)
+    assert.same({ { event = "retry", question = "estimate",
+      message = "the node gives the transaction of step 2 the number 0x5, and that of step 1, which succeeded, had 0x5" } }, told)
+    -- What it says once it has, counts.
+    outcome = assert(send({ estimate = estimate:format("execution_reverted") }, nil, plan(2)))
+    assert.equal("send.execution_reverted", outcome.error.code)
+    assert.same({ "succeeded", "not_sent" }, chain.statuses(outcome))
+    -- A failure of the node is one.
+    outcome = assert(send({ estimate = "(function() n = (n or 0) + 1 "
+      .. "if n == 3 then return nil, { code = 'rpc_error', message = 'down' } end "
+      .. "return { outcome = 'passed', request = { nonce = '0x5' } } end)()" }, nil, plan(2)))
+    assert.equal("send.rpc_error", outcome.error.code)
+    assert.same({ "succeeded", "not_sent" }, chain.statuses(outcome))
+  end)
+
+  -- The end of what was sent, and the reason that is given where that leaves it unknown.
+  it("says why it does not know what became of something", function()
+    for _, case in ipairs {
+      { "call", "{ state = 'absent' }", "it came to no outcome" },
+      { "call", "{ state = 'absent', message = 'gone' }", "gone" },
+      { "call", "{ state = 'failed', message = 'given up' }", "given up" },
+      { "call", "{ state = 'partial', message = 'torn' }", "torn" },
+      { "call", "{ state = 'succeeded' }", "it came without a receipt" },
+      { "call", "{ state = 'reverted' }", "it came without a receipt" },
+      { "call", "{ state = 'succeeded', receipts = { receipt '0x0' } }", "its receipt is that of something else" },
+      { "call", "{ state = 'pending' }", "there is no receipt after 0 seconds" },
+      { "call", "{ state = 'done' }", "the executor's answer to outcome makes no sense" },
+      { "call", "{ state = 'absent', receipts = 1 }", "the executor's answer to outcome makes no sense" },
+      { "call", "nil, { code = 'rpc_error', message = 'down' }", "down" },
+      { "plan", "{ state = 'absent' }", "the wallet no longer knows it" },
+      { "plan", "{ state = 'absent', message = 'gone' }", "gone" },
+      { "plan", "{ state = 'succeeded' }", "it is said to be confirmed, without a receipt" },
+      { "plan", "{ state = 'succeeded', receipts = { 7 } }", "the executor's answer to outcome makes no sense" },
+      { "plan", "nil, { code = 'rpc_error', message = 'down' }", "down" },
+    } do
+      local outcome = assert(send({ submits = case[1], outcome = case[2] }, { timeout_ms = 0 }))
+      assert.equal("send.unknown", outcome.error.code)
+      assert.equal(("it was %s, and what became of it is not known: %s"):format(case[1] == "call" and "sent" or "handed over",
+        case[3]), outcome.error.message)
+    end
+    -- And where it is known.
+    for said, words in pairs { ["{ state = 'failed' }"] = "the wallet did not send the batch, and will not",
+      ["{ state = 'failed', message = 'given up' }"] = "given up", ["{ state = 'partial', message = 'torn' }"] = "torn",
+      ["{ state = 'reverted', message = 'all of it' }"] = "all of it" } do
+      assert.equal(words, assert(send { submits = "plan", outcome = said }).error.message)
+    end
   end)
 
   it("shows the producer's advice for what reverts, in a simulation or on the chain", function()

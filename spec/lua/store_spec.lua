@@ -216,6 +216,94 @@ describe("a store in a file", function()
     lfs.rmdir(folder)
   end)
 
+  it("asks the check of a host's capability", function()
+    local SENT = { happened = true, result = { sent = "before" } }
+    local function says(...)
+      local answer = table.pack(...)
+      return function() return table.unpack(answer, 1, answer.n) end
+    end
+    local cases = {
+      { says(SENT), "completed", { sent = "before" }, runs = 0 },
+      { says { happened = false }, "completed", { sent = "x" }, runs = 1 },
+      { says(), "outcome_unknown", runs = 0 },
+      { says(nil, "no answer"), "outcome_unknown", runs = 0, why = "no answer" },
+      { function() error("lost", 0) end, "outcome_unknown", runs = 0, why = "lost" },
+      { function() error() end, "outcome_unknown", runs = 0, why = "it failed without a message" },
+      { coroutine.yield, "outcome_unknown", runs = 0, why = "cannot yield" },
+      { says { happened = "maybe" }, "outcome_unknown", runs = 0, why = "it returned neither { happened" },
+      { says { happened = true, result = print }, "outcome_unknown", runs = 0, why = "the result" },
+      { says { happened = true, result = { sent = 5 } }, "failed", runs = 0 }, -- not what is declared
+    }
+    for n, case in ipairs(cases) do
+      local path, runs, seen = next_path(), 0, {}
+      local function engine_with(check)
+        local engine = assert(moonplan.engine { store = path, allow = { "write" } })
+        assert(engine:capability { name = "mail", version = "1.0.0", risk = "write",
+          output = { sent = { type = "string", required = true } },
+          run = function(input) runs = runs + 1 return { sent = input.to } end, check = check })
+        return engine
+      end
+      local engine = engine_with(case[1])
+      local options = { caller = { subject = "s" } }
+      local id
+      do
+        local drive <close> = assert(engine:drive({ steps = { step("a", "mail", { to = "x" }) } }, options))
+        for want in drive do
+          if want.kind == "result" then id = drive.job.id break end
+        end
+      end
+      engine:close()
+      engine = engine_with(function(input, ctx)
+        seen[#seen + 1] = { input.to, ctx.job_id, ctx.step_id, ctx.caller.subject, #ctx.idempotency_token }
+        return case[1](input, ctx)
+      end)
+      local job = assert(engine:resume(id))
+      assert.equal(case[2], job.status, n)
+      assert.same({ { "x", id, "a", "s", 64 } }, seen, n)
+      assert.equal(case.runs, runs, n)
+      if case[3] then assert.same(case[3], job.result) end
+      if case.why then assert.truthy(job.error.message:find(case.why, 1, true), job.error.message) end
+      assert.is_true(engine:verify().sound, n)
+      engine:close()
+    end
+  end)
+
+  it("keeps a check as long as its capability, and nothing longer", function()
+    local weak = setmetatable({}, { __mode = "v" })
+    local engine = engine_of { store = next_path() }
+    do
+      local held = {}
+      weak[1] = held
+      assert(engine:capability { name = "c", run = function() end, check = function() return held end })
+      local refused = {}
+      weak[2] = refused
+      local nothing = engine:capability { name = "c", run = function() end, check = function() return refused end }
+      assert.is_nil(nothing)
+    end
+    collectgarbage() collectgarbage()
+    assert.truthy(weak[1])
+    assert.is_nil(weak[2])
+    engine:close()
+    engine = nil -- luacheck: ignore 311
+    collectgarbage() collectgarbage()
+    assert.is_nil(weak[1])
+  end)
+
+  it("gives the job that a key has, whether that one asked or not", function()
+    local engine, calls = engine_of { store = next_path() }
+    local plan = { idempotencyKey = "k", steps = { step("a", "act", { 1 }) } }
+    local first = assert(engine:run(plan))
+    assert.equal(first.id, assert(engine:run(plan, { deduplicate = true })).id)
+    assert.same({ "a" }, calls)
+    engine:close()
+    -- In memory inputs of tables are read late; what counts is what was captured.
+    engine, calls = engine_of {}
+    first = assert(engine:run(plan))
+    assert.equal(first.id, assert(engine:run(plan, { deduplicate = true })).id)
+    assert.same({ "a" }, calls)
+    engine:close()
+  end)
+
   it("gives the job that a key has", function()
     local path = next_path()
     local engine, calls = engine_of { store = path }

@@ -130,6 +130,8 @@ describe("a signed folder", function()
   it("with a file changed, missing, or one more is refused", function()
     local cases = {
       { function(folder) command.write(folder .. "/a.lua", source("a", "return 9")) end, "changed" },
+      { function(folder) command.write(folder .. "/b/part.lua", "return 3") end, '"b/part.lua" is not what was signed' },
+      { function(folder) os.execute("chmod 666 " .. folder .. "/b/part.lua") end, '"b/part.lua" can be changed by others' },
       { function(folder) os.remove(folder .. "/b/part.lua") end, "missing" },
       { function(folder) os.remove(folder .. "/a.lua") end, "missing" },
       { function(folder) command.write(folder .. "/c.lua", source("c", "return 1")) end, '"c.lua" is not in' },
@@ -147,8 +149,9 @@ describe("a signed folder", function()
       local row, why = verify(folder, trust)
       assert.is_nil(row, n)
       assert(why:find(case[2], 1, true), why)
-      -- Nor does a plan get at the changed one; files that were not touched are another matter.
-      if n == 1 or n > 3 then assert(refusal(folder, trust, "a"), n) end
+      -- Nor does a plan get at any of it, whichever it names.
+      assert(refusal(folder, trust, "a"), n)
+      assert(refusal(folder, trust, "b.x"), n)
     end
   end)
 
@@ -334,8 +337,16 @@ describe("a trust store", function()
 
   it("says which names a key may sign", function()
     local trust = alice { signs = { "orders" } }
-    assert.is_nil(refusal(folder, trust, "orders.list"))
+    -- All of a folder, or nothing of it.
+    assert.matches('the key alice may not sign "text2"', (refusal(folder, trust, "orders.list")))
     assert.matches('the key alice may not sign "text2"', (refusal(folder, trust, "text2")))
+    assert.is_nil(refusal(folder, alice { signs = { "orders", "text2" } }, "orders.list"))
+    -- But for what is pinned, which needs no key.
+    trust = store({ alice = key }, { keys = { alice = { signs = { "orders" } } },
+      pins = { { name = "text2", digest = hash(files.read(folder .. "/text2.lua")) } } })
+    assert.is_nil(refusal(folder, trust, "orders.list"))
+    assert.is_nil(refusal(folder, trust, "text2"))
+    trust = alice { signs = { "orders" } }
     local _, why = verify(folder, trust)
     assert.matches('the key alice may not sign "text2"', why)
     assert(verify(folder, alice { signs = { "orders", "text2" } }))
@@ -454,13 +465,14 @@ describe("a trust store", function()
 
   it("that cannot be written to works, and remembers as long as the engine", function()
     local trust = store { alice = key }
-    -- A folder of that name keeps the file from being written, for root as well.
-    os.execute(("mkdir -p %s/seen.json/x"):format(trust))
     local engine = engine_of(folder, { trust = trust })
     local events = events_of(engine)
+    -- A folder of that name keeps the file from being written, for root as well.
+    os.execute(("mkdir -p %s/seen.json/x"):format(trust))
     assert.equal(2, result(engine, "text2"))
     assert.equal(1, #events)
     assert.matches("seen.json", events[1].data.reason)
+    os.execute(("rm -r %s/seen.json"):format(trust))
     command.write(folder .. "/text2.lua", versioned("text2", "0.9.0", "return 'old'"))
     sign(folder, key)
     local done, err = engine:reload()
@@ -521,10 +533,158 @@ describe("a trust store", function()
     done, err = engine:reload()
     assert.is_nil(done)
     assert.equal("plugin.trust", err.code)
-    assert.equal(2, result(engine, "text2"))
     os.remove(trust .. "/trust.json")
     assert(engine:reload())
     assert.equal(2, result(engine, "text2"))
+  end)
+
+  describe("that lets a plugin in no more, at a reload", function()
+    local trust, digest, engine, events
+    before_each(function()
+      trust = store { alice = key }
+      digest = hash(files.read(folder .. "/text2.lua"))
+    end)
+    local function start(policy)
+      if policy then command.write(trust .. "/trust.json", policy) end
+      engine = engine_of(folder, { trust = trust })
+      assert.equal(2, result(engine, "text2"))
+      events = events_of(engine)
+    end
+    local function is_out(words)
+      local job, err = plugin_files.call(engine, "text2")
+      assert.is_nil(job)
+      assert.equal("plan.unknown_capability", err.code)
+      assert(err.message:find("plugin.signature", 1, true) and err.message:find(words, 1, true), err.message)
+      assert.is_nil((engine:describe "text2"))
+      local _, problems = engine:list()
+      local listed
+      for _, problem in ipairs(problems) do
+        if problem.message:find("text2.lua: ", 1, true) == 1 then listed = problem.code end
+      end
+      assert.equal("plugin.signature", listed)
+    end
+
+    it("takes it out of use, until it does again", function()
+      local ways = {
+        { function() command.write(trust .. "/trust.json", '{"keys":{"alice":{"revoked":true}}}') end, "revoked" },
+        { function() command.write(trust .. "/trust.json", '{"keys":{"alice":{"expires":"2020-01-01T00:00:00Z"}}}') end,
+          "expired" },
+        { function() command.write(trust .. "/trust.json", '{"keys":{"alice":{"signs":["other"]}}}') end, "may not sign" },
+        { function() command.write(trust .. "/trust.json", ('{"pins":[{"name":"text2","digest":"%s"}]}'):format(("0"):rep(64))) end,
+          "pinned to another digest" },
+        { function() os.rename(trust .. "/alice.pub", trust .. "/alice") end, "not trusted here" },
+      }
+      for _, way in ipairs(ways) do
+        start()
+        way[1]()
+        for _ = 1, 2 do -- and a second time it is no news, but no success either
+          local done, err = engine:reload()
+          assert.is_nil(done)
+          assert.equal("plugin.signature", err.code)
+          is_out(way[2])
+        end
+        assert.equal("plugin.refused", events[1].type)
+        assert.equal("text2", events[1].data.name)
+        os.remove(trust .. "/trust.json")
+        os.rename(trust .. "/alice", trust .. "/alice.pub")
+        assert(engine:reload())
+        assert.equal(2, result(engine, "text2"))
+      end
+    end)
+
+    it("takes it out even where something else fails first, and leaves the others", function()
+      local plain = plugin_files.folder { ["a.lua"] = source("a", "return 1"), ["b.lua"] = source("b", "return 1") }
+      engine = assert(moonplan.engine { plugins = { plain, folder }, shipped = false, isolation = "state", trust = trust })
+      assert.equal(1, result(engine, "a"))
+      assert.equal(1, result(engine, "b"))
+      assert.equal(2, result(engine, "text2"))
+      command.write(plain .. "/a.lua", "x = = 1")
+      command.write(plain .. "/b.lua", source("b", "return 2"))
+      command.write(trust .. "/trust.json", '{"keys":{"alice":{"revoked":true}}}')
+      local done, err = engine:reload()
+      assert.is_nil(done)
+      assert.equal("plugin.signature", err.code)
+      is_out "revoked"
+      assert.equal(1, result(engine, "a"))
+      assert.equal(1, result(engine, "b"))
+      -- What is asked for now for the first time is judged by the store as it is now.
+      assert.is_nil((plugin_files.call(engine, "orders.list")))
+      -- A store that cannot be read judges nothing, and lets nothing in again.
+      command.write(trust .. "/trust.json", "{")
+      done, err = engine:reload()
+      assert.is_nil(done)
+      assert.equal("plugin.trust", err.code)
+      is_out "revoked"
+    end)
+
+    it("that another key has signed since, and that a broken one beside it keeps out, does not serve on", function()
+      local bob = moonplan.keys.new()
+      command.write(trust .. "/bob.pub", bob.public.text)
+      command.write(folder .. "/z.lua", source("z", "return 1"))
+      sign(folder, key)
+      start()
+      assert.equal(1, result(engine, "z"))
+      command.write(folder .. "/z.lua", "x = = 1")
+      local manifest = files.read(folder .. MANIFEST)
+      local before = hash(source("z", "return 1"))
+      -- Bob signs the folder as it is, broken file and all.
+      manifest = manifest:gsub("file z.lua %d+ " .. before, ("file z.lua 7 %s"):format(hash "x = = 1"))
+      local made = command.folder()
+      assert(bob:save(made .. "/bob"))
+      command.write(folder .. MANIFEST, manifest)
+      command.write(folder .. SIGNATURE, bob:sign(manifest, "bob's"))
+      command.write(trust .. "/trust.json", '{"keys":{"alice":{"revoked":true}}}')
+      local done, err = engine:reload()
+      assert.is_nil(done)
+      assert.equal("plugin.load", err.code)
+      is_out "revoked"
+      local told = {}
+      for _, event in ipairs(events) do told[#told + 1] = event.type .. " " .. tostring(event.data.name) end
+      assert(table.concat(told, ","):find("plugin.refused text2", 1, true), table.concat(told, ","))
+    end)
+
+    it("judges pins, what is unsigned, and the isolation that was earned, as well", function()
+      os.remove(folder .. MANIFEST)
+      os.remove(folder .. SIGNATURE)
+      local pin = ('{"pins":[{"name":"text2","digest":"%s"}]%%s}'):format(digest)
+      start(pin:format "")
+      command.write(trust .. "/trust.json", pin:format ',"unsigned":"refuse"')
+      assert(engine:reload())
+      assert.equal(2, result(engine, "text2"))
+      command.write(trust .. "/trust.json", '{"unsigned":"refuse"}')
+      assert.is_nil((engine:reload()))
+      is_out "nobody has signed it"
+      os.remove(trust .. "/trust.json")
+      start()
+      command.write(trust .. "/trust.json", '{"unsigned":"refuse"}')
+      assert.is_nil((engine:reload()))
+      is_out "nobody has signed it"
+      -- By origin, a pin earns `state`. Without it the file may still run, but not where it does.
+      command.write(trust .. "/trust.json", pin:format "")
+      engine = assert(moonplan.engine { plugins = folder, shipped = false, trust = trust })
+      assert.equal(2, result(engine, "text2"))
+      assert.equal(1, result(engine, "orders.list"))
+      command.write(folder .. "/orders.lua", "x = = 1")
+      os.remove(trust .. "/trust.json")
+      assert.is_nil((engine:reload()))
+      is_out "does not earn the isolation"
+    end)
+
+    it("leaves a job's step that comes next undone", function()
+      start()
+      engine = engine_of(folder, { trust = trust })
+      assert(engine:capability { name = "turn", version = "1", risk = "read", run = function()
+        command.write(trust .. "/trust.json", '{"keys":{"alice":{"revoked":true}}}')
+        engine:reload()
+        return 1
+      end })
+      local job = assert(engine:run { version = "1.0", steps = { { id = "a", capability = "text2" },
+        { id = "b", capability = "turn" }, { id = "c", capability = "text2" } } })
+      assert.equal("failed", job.status)
+      assert.equal("job.capability_gone", job.error.code)
+      assert.matches("revoked", job.error.message)
+      assert.equal(2, job.steps[1].result)
+    end)
   end)
 
   it("knows a key by more than its id", function()
@@ -582,6 +742,29 @@ print(base64.b64encode(a[:10] + b[10:]).decode())' %s %s]=]):format(mine, theirs
     refused(nil, "no name for a key", { ["a b.pub"] = key.public.text })
   end)
 
+  it("takes nothing but regular files for its own, and passes none of its names over", function()
+    local kinds = {
+      { "mkdir %s", "is a folder" },
+      { "mkfifo %s", "is no regular file" },
+      { "ln -s /dev/null %s", "symbolic link" },
+      { "ln -s nowhere %s", "symbolic link" },
+    }
+    for _, name in ipairs { "trust.json", "seen.json", "bob.pub" } do
+      for _, kind in ipairs(kinds) do
+        local trust = store { alice = key }
+        assert(os.execute(kind[1]:format(trust .. "/" .. name)))
+        local engine, err = moonplan.engine { shipped = false, trust = trust }
+        assert.is_nil(engine, name .. ": " .. kind[2])
+        assert.equal("file.unavailable", err.code)
+        assert(err.message:find(('"%s"'):format(name), 1, true) and err.message:find(kind[2], 1, true), err.message)
+      end
+    end
+    -- Other names are nobody's business.
+    local trust = store { alice = key }
+    assert(os.execute(("cd %s && mkdir old .bob.pub && mkfifo pipe && ln -s nowhere notes"):format(trust)))
+    assert(moonplan.engine { shipped = false, trust = trust })
+  end)
+
   it("that is not there, or open to others, is none", function()
     local engine, err = moonplan.engine { shipped = false, trust = "/nowhere/at/all" }
     assert.is_nil(engine)
@@ -609,5 +792,18 @@ print(base64.b64encode(a[:10] + b[10:]).decode())' %s %s]=]):format(mine, theirs
     engine, err = moonplan.engine { shipped = false, trust = trust }
     assert.is_nil(engine)
     assert.matches("alice.pub", err.message)
+    os.execute(("chown 0 %s/alice.pub"):format(trust))
+    -- A link to it that another user could turn to a folder of keys of their own.
+    local link = command.folder() .. "/link"
+    assert(os.execute(("ln -s %s %s"):format(trust, link)))
+    assert(moonplan.engine { shipped = false, trust = link })
+    os.execute("chown -h 12345 " .. link)
+    for _, options in ipairs { { trust = link }, { plugins = link } } do
+      options.shipped = false
+      engine, err = moonplan.engine(options)
+      assert.is_nil(engine)
+      assert.equal("file.unavailable", err.code)
+      assert.matches("leads over a symbolic link that others", err.message)
+    end
   end)
 end)

@@ -15,7 +15,7 @@ standard input, and the node with it. The orders:
 
 A rule is {"method": M, "nth": N, ...}: it holds for the Nth request of that method (each, without
 nth). What it does: "result": VALUE, "error": {...}, "set": {name: value} (in the node's own result),
-"close" (the connection, instead of answering), "lose" (the same, but the node has got it), "kill"
+"drop": [name] (of it), "close" (the connection, instead of answering), "lose" (the same, but the node has got it), "kill"
 (the node, then close), "body": TEXT (as the whole answer), "zeros": N (so many bytes of answer),
 "status": N (of HTTP), "hang" (until the other side goes).
 """
@@ -248,6 +248,8 @@ class Handler(BaseHTTPRequestHandler):
                     said["result"] = answer(method, params)
                     if "set" in rule:
                         said["result"] = dict(said["result"], **rule["set"])
+                    for name in rule.get("drop", []):
+                        del said["result"][name]
             except Failure as failure:
                 said["error"] = failure.error
             except Gone:

@@ -211,7 +211,15 @@ moonplan_text mpl_convert_quantity(mpl_conversion *c, const char *what, moonplan
     return copy ? (moonplan_text){copy, length} : none;
 }
 
+/* CAIP-2: the reference behind the colon. */
+#define CAIP2_MOST 32
+
 void mpl_convert_chain(mpl_conversion *c, moonplan_text chain_id, moonplan_value value) {
+    if (chain_id.length > CAIP2_MOST)
+        MPL_REFUSE(c, CONVERT_UNSUPPORTED, value,
+                   "chain %q has %u digits; a plan names its chain by CAIP-2 as well, which has "
+                   "room for %u",
+                   &chain_id, (uint64_t)chain_id.length, (uint64_t)CAIP2_MOST);
     if (chain_id.bytes && mpl_text_is(chain_id, "0"))
         MPL_LOSE(c, CALL_CHAIN_ZERO, value, "chain %q is a quantity, but no chain of EIP-155",
                  &chain_id);

@@ -49,7 +49,7 @@ moonplan_text mpl_convert_address(mpl_conversion *c, const char *what, moonplan_
 moonplan_text mpl_convert_bytes(mpl_conversion *c, const char *what, moonplan_value value);
 /* An Ethereum JSON-RPC quantity as a decimal. */
 moonplan_text mpl_convert_quantity(mpl_conversion *c, const char *what, moonplan_value value);
-/* A chain's number as a decimal: a note where it is 0. */
+/* A chain's number as a decimal: refused where no plan should name it, a note where it is 0. */
 void mpl_convert_chain(mpl_conversion *c, moonplan_text chain_id, moonplan_value value);
 /* The sender: the batch's own ({NULL, 0}: it has none), which must not contradict the account. */
 moonplan_text mpl_convert_sender(mpl_conversion *c, moonplan_text own, moonplan_value place,

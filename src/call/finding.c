@@ -35,18 +35,41 @@ void mpl_findings_open(mpl_findings *findings, const moonplan_options *options) 
 void mpl_findings_close(mpl_findings *findings) {
     mpl_arena_close(&findings->arena);
     mpl_release(&findings->alloc, findings->items, findings->capacity * sizeof *findings->items);
+    mpl_release(&findings->alloc, findings->before,
+                findings->before_capacity * sizeof *findings->before);
     findings->items = NULL;
-    findings->count = findings->capacity = 0;
+    findings->before = NULL;
+    findings->count = findings->capacity = findings->before_capacity = 0;
 }
 
-bool mpl_findings_room(mpl_findings *findings, moonplan_finding_code code) {
-    return findings->total[infos[code].severity]++ < findings->most && !findings->no_memory;
+static bool drop(mpl_findings *findings, moonplan_severity severity, mpl_loose loose) {
+    size_t *last = &findings->loose[severity][loose];
+    if (*last == 0) return false;
+    size_t item = *last - 1;
+    *last = findings->before[item];
+    findings->items[item].severity = (moonplan_severity)0;
+    findings->kept[severity]--;
+    return true;
+}
+
+bool mpl_findings_room(mpl_findings *findings, moonplan_finding_code code, size_t step) {
+    moonplan_severity severity = infos[code].severity;
+    findings->total[severity]++;
+    if (findings->no_memory) return false;
+    if (findings->kept[severity] < findings->most) return true;
+    bool first = !findings->known[code];
+    if (!first && findings->last_step[code] == step) return false;
+    if (drop(findings, severity, MPL_AGAIN)) return true;
+    if (first) drop(findings, severity, MPL_ELSEWHERE);
+    return first;
 }
 
 static moonplan_finding *add(mpl_findings *findings, const char *at) {
     size_t at_length = strlen(at), length = strlen(findings->scratch.message);
     if (!mpl_grow(&findings->alloc, (void **)&findings->items, &findings->capacity,
-                  findings->count + 1, sizeof *findings->items)) {
+                  findings->count + 1, sizeof *findings->items) ||
+        !mpl_grow(&findings->alloc, (void **)&findings->before, &findings->before_capacity,
+                  findings->count + 1, sizeof *findings->before)) {
         findings->no_memory = true;
         return NULL;
     }
@@ -77,6 +100,15 @@ void mpl_findings_add(mpl_findings *findings, moonplan_finding_code code, size_t
     item->code = code;
     item->severity = infos[code].severity;
     item->step = step;
+    if (findings->known[code]) {
+        bool again = findings->last_step[code] == step;
+        size_t *last = &findings->loose[item->severity][again ? MPL_AGAIN : MPL_ELSEWHERE];
+        findings->before[findings->count - 1] = *last;
+        *last = findings->count;
+    }
+    findings->known[code] = true;
+    findings->last_step[code] = step;
+    findings->kept[item->severity]++;
     if (!call.length) return;
     item->call.bytes = mpl_arena_copy(&findings->arena, call.bytes, call.length);
     item->call.length = call.length;
@@ -106,10 +138,20 @@ static void sort(moonplan_finding *items, moonplan_finding *spare, size_t count)
     }
 }
 
+static void close_up(mpl_findings *findings) {
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].severity) findings->items[count++] = findings->items[i];
+    findings->count = count;
+    memset(findings->loose, 0, sizeof findings->loose);
+}
+
 bool mpl_findings_finish(mpl_findings *findings) {
+    close_up(findings);
     for (moonplan_severity severity = MOONPLAN_INFO; severity <= MOONPLAN_DANGER; severity++) {
-        if (findings->total[severity] <= findings->most || findings->no_memory) continue;
-        uint64_t more = findings->total[severity] - findings->most;
+        uint64_t kept = findings->kept[severity];
+        if (findings->total[severity] <= kept || findings->no_memory) continue;
+        uint64_t more = findings->total[severity] - kept;
         mpl_error_set(&findings->scratch, MOONPLAN_OK, MOONPLAN_NO_OFFSET, NULL,
                       "%u more finding%s of severity %s %s not listed; the limit findings is %u",
                       more, more == 1 ? "" : "s", moonplan_severity_name(severity),

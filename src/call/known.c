@@ -82,7 +82,7 @@ static const mpl_known rows[] = {
         POSITION4, PERMIT_FOR_ALL),
     ROW("selfPermit(address token, uint256 value, uint256 deadline, " VRS, SELFPERM, SELF_PERMIT),
     ROW("selfPermitIfNecessary(address token, uint256 value, uint256 deadline, " VRS, SELFPERM,
-        SELF_PERMIT),
+        SELF_PERMIT_IF),
     ROW("selfPermitAllowed(address token, uint256 nonce, uint256 expiry, " VRS, SELFPERM,
         SELF_PERMIT_DAI),
     ROW("selfPermitAllowedIfNecessary(address token, uint256 nonce, uint256 expiry, " VRS, SELFPERM,
@@ -220,6 +220,9 @@ static const char *const layouts[MPL_LAYOUTS] = {
     [MPL_LAYOUT_BATCHES] = "(bytes[] batches)",
     [MPL_LAYOUT_PERMIT] = PERMIT_OF(DETAILS),
     [MPL_LAYOUT_PERMITS] = PERMIT_OF(DETAILS "[]"),
+    [MPL_LAYOUT_HEAD] = "((" DETAILS " details, address spender, uint256 sigDeadline) permit)",
+    [MPL_LAYOUT_MOVE] = "(address token, address recipient, uint160 amount)",
+    [MPL_LAYOUT_MOVES] = "(" MOVED "[] transfers)",
     [MPL_LAYOUT_COMMANDS] = "(bytes commands, bytes[] inputs)"};
 
 moonplan_abi *mpl_known_abi(const moonplan_options *options, moonplan_error *err) {
@@ -249,6 +252,18 @@ const mpl_known *mpl_known_row(const moonplan_abi *known, const moonplan_abi_ent
 
 const moonplan_abi_type *mpl_known_layout(const moonplan_abi *known, mpl_layout layout) {
     return &moonplan_abi_at(known, ROWS + layout)->inputs;
+}
+
+/* Deployed at one address by its creation code; the two that run other code than the EVM's have one
+ * of their own (Uniswap, deployments: ZKsync; Abstract). */
+const uint8_t *mpl_permit2(moonplan_text chain_id) {
+    static const uint8_t everywhere[20] = {0x00, 0x00, 0x00, 0x00, 0x00, 0x22, 0xd4,
+                                           0x73, 0x03, 0x0f, 0x11, 0x6d, 0xde, 0xe9,
+                                           0xf6, 0xb4, 0x3a, 0xc7, 0x8b, 0xa3};
+    static const uint8_t eravm[20] = {0x00, 0x00, 0x00, 0x00, 0x00, 0x22, 0x5e, 0x31, 0xd1, 0x59,
+                                      0x43, 0x97, 0x1f, 0x47, 0xad, 0x30, 0x22, 0xf7, 0x14, 0xfa};
+    bool other = mpl_text_is(chain_id, "324") || mpl_text_is(chain_id, "2741");
+    return other ? eravm : everywhere;
 }
 
 /* Their approve() fails unless the old allowance or the new one is zero. */

@@ -29,6 +29,7 @@ typedef enum mpl_act {
     MPL_ACT_PERMIT_FOR_ALL,   /* owner, operator, truth, deadline */
     MPL_ACT_PERMIT_PAIR,      /* `value`: amount, `data`: truth (all of it), `list`: deadline */
     MPL_ACT_SELF_PERMIT,      /* token, amount, deadline: for the contract that is called */
+    MPL_ACT_SELF_PERMIT_IF,   /* the same, unless there is as much of an allowance already */
     MPL_ACT_SELF_PERMIT_DAI,  /* token, nonce, expiry: everything, for the same */
     MPL_ACT_AUTHORIZED,       /* from, to, amount, after, before: by a signature of from's */
     MPL_ACT_SIGNED,           /* by a signature; `list`: its deadline */
@@ -62,6 +63,9 @@ typedef enum mpl_layout {
     MPL_LAYOUT_BATCHES,    /* bytes[], each of them one of the two */
     MPL_LAYOUT_PERMIT,     /* Permit2: PermitSingle and its signature */
     MPL_LAYOUT_PERMITS,    /* Permit2: PermitBatch and its signature */
+    MPL_LAYOUT_HEAD,       /* Permit2: PermitSingle, and no signature */
+    MPL_LAYOUT_MOVE,       /* address token, address recipient, uint160 amount */
+    MPL_LAYOUT_MOVES,      /* Permit2: (from, to, amount, token)[] */
     MPL_LAYOUT_COMMANDS,   /* bytes commands, bytes[] inputs */
     MPL_LAYOUTS
 } mpl_layout;
@@ -71,6 +75,9 @@ moonplan_abi *mpl_known_abi(const moonplan_options *options, moonplan_error *err
 /* The row of an entry of that ABI that stands for a function. */
 const mpl_known *mpl_known_row(const moonplan_abi *known, const moonplan_abi_entry *entry);
 const moonplan_abi_type *mpl_known_layout(const moonplan_abi *known, mpl_layout layout);
+
+/* Where Permit2 stands on a chain: 20 bytes. */
+const uint8_t *mpl_permit2(moonplan_text chain_id);
 
 /* Tokens that refuse a new allowance while there is an old one. */
 const char *mpl_zero_first(moonplan_text chain_id, const uint8_t token[20]);

@@ -34,6 +34,17 @@ static void refuse_memory(moonplan_artifact *artifact) {
     refused(artifact);
 }
 
+static void refuse_digest(moonplan_artifact *artifact, const uint8_t came[32]) {
+    char digits[2][66];
+    memcpy(digits[0], "0x", 2);
+    memcpy(digits[1], "0x", 2);
+    mpl_hex_encode(digits[0] + 2, came, 32);
+    mpl_hex_encode(digits[1] + 2, artifact->digest, 32);
+    moonplan_text actual = {digits[0], sizeof digits[0]}, promised = {digits[1], sizeof digits[1]};
+    REFUSE(artifact, MOONPLAN_ARTIFACT_DIGEST, artifact->digest_value,
+           "bytes with the digest %t came, and %t was promised", &actual, &promised);
+}
+
 /* The whole body is there: its length, then its digest. The digest of a file is taken whatever its
  * length, so that the time says nothing either. */
 static void verify(moonplan_artifact *artifact) {
@@ -44,8 +55,7 @@ static void verify(moonplan_artifact *artifact) {
                "%u bytes came, and %u were promised", (uint64_t)artifact->body.length,
                artifact->bytes);
     else if (artifact->has_digest && memcmp(digest, artifact->digest, sizeof digest) != 0)
-        REFUSE(artifact, MOONPLAN_ARTIFACT_DIGEST, artifact->digest_value,
-               "the bytes have another digest than was promised");
+        refuse_digest(artifact, digest);
     else
         artifact->state = MPL_ARTIFACT_VERIFIED;
 }

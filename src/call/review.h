@@ -19,13 +19,17 @@ typedef struct mpl_facts {
     bool unclear; /* something in it is not decoded */
 } mpl_facts;
 
+/* How a call changes an allowance. Only one that sets it takes it back with an amount of zero. */
+typedef enum mpl_change { MPL_SETS = 0, MPL_ADDS, MPL_LOWERS } mpl_change;
+
 /* An allowance that is given, taken back or changed. */
 typedef struct mpl_allowance {
-    uint8_t kind; /* 't': tokens, 'a': everything of a collection, '2': inside Permit2 */
+    uint8_t kind;       /* 't': tokens, 'a': everything of a collection, '2': inside Permit2 */
+    uint8_t change;     /* an mpl_change */
+    uint8_t keeper[20]; /* the contract that keeps it: the token, or a Permit2 */
     uint8_t owner[20], token[20], spender[20];
-    bool increase; /* added to what there is, instead of setting it */
     uint32_t order, step;
-    mpl_uint256 amount; /* zero: taken back */
+    mpl_uint256 amount;
 } mpl_allowance;
 
 typedef struct mpl_review_run {
@@ -59,7 +63,8 @@ typedef struct mpl_scene {
     mpl_uint256 value;
     unsigned depth;
     bool delegate;
-    bool assumed; /* bytes that look like a call; nothing says that they are one */
+    bool assumed;  /* bytes that look like a call; nothing says that they are one */
+    bool optional; /* it may fail, and the step goes on */
 } mpl_scene;
 
 /* review_call.c: write the members that describe a call's data into the open object. */
@@ -88,29 +93,40 @@ mpl_describer mpl_review_described(const mpl_review_run *run, const uint8_t *sel
 void mpl_review_inner(mpl_review_run *run, const mpl_scene *scene, const mpl_meaning *meanings,
                       size_t count);
 
-/* review_rules.c: findings on the target and value of a call, on what it does, on a step as a
- * whole, and on all allowances together. */
+/* review_rules.c: findings on the target and value of a call, on what it does, and on a step as a
+ * whole. */
 void mpl_review_target(mpl_review_run *run, const mpl_scene *scene);
 void mpl_review_act(mpl_review_run *run, const mpl_scene *scene, const mpl_known *row,
                     const moonplan_abi_value *arguments);
-/* Permit2's PermitSingle or PermitBatch and a signature, for the owner's tokens. */
+/* Permit2's PermitSingle or PermitBatch and a signature, for the owner's tokens. `relayed`: handed
+ * to a router, which has to pass it on. */
 void mpl_review_permit2(mpl_review_run *run, const mpl_scene *scene, const uint8_t *owner,
-                        const moonplan_abi_value *permit, bool batch);
+                        const moonplan_abi_value *permit, bool batch, bool relayed);
+/* Tokens go to an address. */
+void mpl_review_transfer(mpl_review_run *run, const mpl_scene *scene, const uint8_t *token,
+                         const uint8_t *to);
 /* Arguments that look like a signature, of a function that the table does not know. */
 void mpl_review_signed(mpl_review_run *run, const mpl_scene *scene,
                        const moonplan_abi_value *arguments);
 /* A parameter's name says that it is a signature. */
 bool mpl_review_signature_name(moonplan_text name);
 void mpl_review_label(mpl_review_run *run, size_t step, moonplan_text kind);
+
+/* review_allowances.c: findings on all allowances together, through the whole plan. */
 void mpl_review_allowances(mpl_review_run *run);
+
+/* Why what a call takes back may not be taken back, for the end of a message; else "". */
+const char *mpl_review_doubt(const mpl_scene *scene);
 
 /* A finding in a scene. */
 #define MPL_FIND_IN(run, scene, code, ...)                                                         \
     do {                                                                                           \
         mpl_findings *findings_ = &(run)->findings;                                                \
-        if (mpl_findings_room(findings_, MOONPLAN_FINDING_##code)) {                               \
+        if (mpl_findings_room(findings_, MOONPLAN_FINDING_##code, (scene)->step)) {                \
             mpl_error_set(&findings_->scratch, MOONPLAN_OK, MOONPLAN_NO_OFFSET, NULL,              \
                           __VA_ARGS__);                                                            \
+            if (MOONPLAN_FINDING_##code == MOONPLAN_FINDING_ALLOWANCE_REVOKED)                     \
+                mpl_findings_append(findings_, mpl_review_doubt(scene));                           \
             if ((scene)->assumed)                                                                  \
                 mpl_findings_append(findings_, " (bytes in an argument, if they are called)");     \
             mpl_findings_add(findings_, MOONPLAN_FINDING_##code, (scene)->step, (scene)->id,       \

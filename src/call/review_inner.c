@@ -10,6 +10,8 @@ typedef struct inner {
     const moonplan_abi_entry *entry; /* what the outer call is taken for */
     size_t count;
     bool open, refused; /* refused: over the depth, and said so */
+    bool optional;      /* the calls that are being added may fail, and the outer one goes on */
+    bool over;          /* the last layout was over a budget, and that is said */
 } inner;
 
 static bool next_id(inner *in, mpl_scene *scene) {
@@ -64,6 +66,7 @@ static void add(inner *in, mpl_scene scene, const uint8_t *data, size_t length) 
     scene.at = in->outer->at;
     scene.depth = in->outer->depth + 1;
     scene.assumed = scene.assumed || in->outer->assumed;
+    scene.optional = scene.optional || in->optional || in->outer->optional;
     if (!next_id(in, &scene)) return;
     if (!in->open) {
         mpl_build_name(builder, mpl_text_of("calls"));
@@ -110,10 +113,18 @@ static void add_self(inner *in, const moonplan_abi_value *list) {
     }
 }
 
-static void add_tuples(inner *in, const mpl_known *row, const moonplan_abi_value *list) {
+static bool is_truth(const moonplan_abi_value *value, bool truth) {
+    return value->type->base == MOONPLAN_ABI_BOOL && (value->bytes[31] != 0) == truth;
+}
+
+/* Multicall3 says for each call (allowFailure, behind the target) or for all (requireSuccess, the
+ * first argument) whether it may fail. */
+static void add_tuples(inner *in, const mpl_known *row, const moonplan_abi_value *list,
+                       const moonplan_abi_value *first) {
     for (size_t i = 0; i < list->count; i++) {
         const moonplan_abi_value *parts = list->items[i].items;
         mpl_scene scene = made_by(in, parts[row->to].bytes);
+        scene.optional = is_truth(first, false) || is_truth(&parts[1], true);
         if (row->value >= 0) scene.value = number(&parts[row->value]);
         add(in, scene, parts[row->data].bytes, parts[row->data].length);
     }
@@ -146,7 +157,20 @@ static void add_one(inner *in, const mpl_known *row, const moonplan_abi_value *a
     if (row->list >= 0 && !mpl_uint256_is_zero(number(&arguments->items[row->list])))
         delegate(&scene, in);
     scene.value = number(&arguments->items[row->value]);
+    /* A Safe goes on without it where gas was set aside for it or is paid for (safeTxGas,
+     * gasPrice). */
+    if (row->act == MPL_ACT_SAFE)
+        scene.optional = !mpl_uint256_is_zero(number(&arguments->items[4])) ||
+                         !mpl_uint256_is_zero(number(&arguments->items[6]));
     add(in, scene, data->bytes, data->length);
+}
+
+/* What its contract may read all the same, for contracts differ in what they look at. */
+static void unreadable(inner *in, const char *what, const char *why) {
+    in->run->facts.unclear = true;
+    MPL_FIND_IN(in->run, in->outer, DECODE_MALFORMED,
+                "not decoded: %s; a contract that looks less closely may carry it out: %s", what,
+                why);
 }
 
 /* Safe, MultiSend: operation (1 byte), to (20), value (32), length (32), data, without padding. */
@@ -159,7 +183,7 @@ static void add_packed(inner *in, const moonplan_abi_value *packed) {
         if ((size_t)(end - at) < PACKED_HEAD ||
             !mpl_uint256_small(mpl_uint256_read(at + 53), &length) ||
             length > (size_t)(end - at) - PACKED_HEAD) {
-            not_calls(in, "a multiSend whose transactions end in the middle of one");
+            unreadable(in, "a multiSend", "its transactions end in the middle of one");
             return;
         }
         mpl_scene scene = made_by(in, at + 1);
@@ -170,9 +194,10 @@ static void add_packed(inner *in, const moonplan_abi_value *packed) {
     }
 }
 
-/* Bytes that are laid out so; false where they are not. The notes are the caller's. */
+/* Bytes that are laid out so; false where they are not, and that is said where it is said what they
+ * have to be. The notes are the caller's. */
 static bool decode_layout(inner *in, moonplan_abi_value *out, const moonplan_abi_value *data,
-                          mpl_layout layout, moonplan_error_list **notes) {
+                          mpl_layout layout, moonplan_error_list **notes, const char *what) {
     mpl_review_run *run = in->run;
     moonplan_options own = *run->options;
     moonplan_error err;
@@ -184,10 +209,16 @@ static bool decode_layout(inner *in, moonplan_abi_value *out, const moonplan_abi
                                data->length, 0, &run->budget, &faults, &err);
     mpl_faults_close(&faults, &own, NULL);
     if (faults.no_memory || (!fine && err.code == MOONPLAN_MEMORY)) run->no_memory = true;
+    in->over = false;
     if (fine || run->no_memory) return fine && !run->no_memory;
-    if (err.code == MOONPLAN_ABI_BUDGET || err.code == MOONPLAN_LIMIT)
-        MPL_FIND_IN(run, in->outer, DECODE_BUDGET, "not decoded: the bytes in here: %s",
-                    err.message);
+    in->over = err.code == MOONPLAN_ABI_BUDGET || err.code == MOONPLAN_LIMIT;
+    if (in->over) {
+        run->facts.unclear = true;
+        MPL_FIND_IN(run, in->outer, DECODE_BUDGET, "not decoded: %s: %s",
+                    what ? what : "the bytes in here", err.message);
+    } else if (what) {
+        unreadable(in, what, err.message);
+    }
     return false;
 }
 
@@ -203,6 +234,8 @@ static void not_canonical(inner *in, moonplan_error_list *notes) {
 
 /* A batch alone or with data behind it: the two have the calls at the same place, and the first
  * offset tells how many heads there are, if the encoding is canonical. */
+#define BATCH "a batch of calls (ERC-7579)"
+
 static bool add_batch(inner *in, const moonplan_abi_value *data) {
     static const mpl_known parts = {.to = 0, .value = 1, .data = 2};
     moonplan_error_list *notes = NULL;
@@ -210,15 +243,15 @@ static bool add_batch(inner *in, const moonplan_abi_value *data) {
     uint64_t first = 0;
     bool with = data->length >= 32 && mpl_uint256_small(mpl_uint256_read(data->bytes), &first) &&
                 first >= 64;
-    if (!with || !decode_layout(in, &values, data, MPL_LAYOUT_BATCH_WITH, &notes)) {
+    if (!with || !decode_layout(in, &values, data, MPL_LAYOUT_BATCH_WITH, &notes, NULL)) {
         moonplan_error_list_free(notes);
-        if (!decode_layout(in, &values, data, MPL_LAYOUT_BATCH, &notes)) {
+        if (!decode_layout(in, &values, data, MPL_LAYOUT_BATCH, &notes, BATCH)) {
             moonplan_error_list_free(notes);
             return false;
         }
     }
     not_canonical(in, notes);
-    add_tuples(in, &parts, &values.items[0]);
+    add_tuples(in, &parts, &values.items[0], &values.items[0]);
     if (values.count > 1 && values.items[1].length) {
         in->run->facts.signatures += !in->outer->assumed && !in->run->beside;
         MPL_FIND_IN(in->run, in->outer, SIGNATURE_SPENT,
@@ -233,14 +266,13 @@ static bool add_batch(inner *in, const moonplan_abi_value *data) {
 static bool add_batches(inner *in, const moonplan_abi_value *data) {
     moonplan_error_list *notes = NULL;
     moonplan_abi_value values;
-    if (!decode_layout(in, &values, data, MPL_LAYOUT_BATCHES, &notes)) {
+    if (!decode_layout(in, &values, data, MPL_LAYOUT_BATCHES, &notes, NULL)) {
         moonplan_error_list_free(notes);
         return false;
     }
     not_canonical(in, notes);
     for (size_t i = 0; i < values.items[0].count && !in->run->no_memory; i++)
-        if (!add_batch(in, &values.items[0].items[i]))
-            not_calls(in, "an execution in an encoding that is not known, in a list of them");
+        add_batch(in, &values.items[0].items[i]);
     return true;
 }
 
@@ -248,6 +280,8 @@ static bool add_batches(inner *in, const moonplan_abi_value *data) {
  * of the mode; ERC-7821 uses it to announce data behind the calls, or a list of batches. */
 static void add_mode(inner *in, const moonplan_abi_value *mode, const moonplan_abi_value *data) {
     static const uint8_t batches[4] = {0x78, 0x21, 0x00, 0x02};
+    /* ERC-7579: its second byte is 0x01 where a call may fail and the others go on. */
+    in->optional = mode->bytes[1] != 0;
     switch (mode->bytes[0]) {
     case 0x00: /* target, value, calldata, packed */
         if (data->length >= 52) {
@@ -256,7 +290,8 @@ static void add_mode(inner *in, const moonplan_abi_value *mode, const moonplan_a
             add(in, scene, data->bytes + 52, data->length - 52);
             return;
         }
-        break;
+        unreadable(in, "an execution (ERC-7579)", "it ends before its call begins");
+        return;
     case 0xff: /* target, calldata, packed */
         if (data->length >= 20) {
             mpl_scene scene = made_by(in, data->bytes);
@@ -264,44 +299,93 @@ static void add_mode(inner *in, const moonplan_abi_value *mode, const moonplan_a
             add(in, scene, data->bytes + 20, data->length - 20);
             return;
         }
-        break;
+        unreadable(in, "an execution (ERC-7579)", "it ends before its call begins");
+        return;
     case 0x01:
         if (memcmp(mode->bytes + 6, batches, sizeof batches) == 0 && add_batches(in, data)) return;
-        if (add_batch(in, data)) return;
-        break;
+        add_batch(in, data);
+        return;
     default:
+        not_calls(in, "an execution in a mode that is not known");
         break;
     }
-    if (!in->run->no_memory) not_calls(in, "an execution in a mode or encoding that is not known");
 }
 
 /* -- Commands of a router ----------------------------------------------------------*/
 
 /* Uniswap, Universal Router, Commands: bit 7 allows a command to fail, bit 6 has had no meaning. */
 #define COMMAND               0x3f
+#define COMMAND_MOVE          0x02
 #define COMMAND_PERMITS       0x03
 #define COMMAND_PERMIT        0x0a
+#define COMMAND_MOVES         0x0d
 #define COMMAND_MANAGER3_SIGN 0x11
 #define COMMAND_MANAGER3      0x12
 #define COMMAND_MANAGER4      0x14
 #define COMMAND_PLAN_FIRST    0x20 /* of the first version; 0x21 later */
 #define COMMAND_PLAN          0x21
 
-static void add_if_call(inner *in, const moonplan_abi_value *value);
+static bool add_if_call(inner *in, const moonplan_abi_value *value);
+
+/* In a PermitSingle what is granted stands in front, and where the signature is found behind it
+ * changes nothing about that. */
+static void add_permit_head(inner *in, const moonplan_abi_value *input) {
+    moonplan_error_list *notes = NULL;
+    moonplan_abi_value values;
+    if (decode_layout(in, &values, input, MPL_LAYOUT_HEAD, &notes, NULL))
+        mpl_review_permit2(in->run, in->outer, in->outer->caller, &values.items[0], false, true);
+    moonplan_error_list_free(notes);
+}
 
 static void add_permit(inner *in, const moonplan_abi_value *input, bool batch) {
     moonplan_error_list *notes = NULL;
     moonplan_abi_value values;
-    if (!decode_layout(in, &values, input, batch ? MPL_LAYOUT_PERMITS : MPL_LAYOUT_PERMIT,
-                       &notes)) {
+    if (decode_layout(in, &values, input, batch ? MPL_LAYOUT_PERMITS : MPL_LAYOUT_PERMIT, &notes,
+                      batch ? "permits for Permit2 among the commands of a router"
+                            : "a permit for Permit2 among the commands of a router")) {
+        not_canonical(in, notes);
+        mpl_review_permit2(in->run, in->outer, in->outer->caller, &values.items[0], batch, true);
+        return;
+    }
+    moonplan_error_list_free(notes);
+    if (!batch && !in->over && !in->run->no_memory) add_permit_head(in, input);
+}
+
+/* The caller's tokens, by an allowance inside Permit2 that the router has. */
+static void add_moves(inner *in, const moonplan_abi_value *input, bool batch) {
+    moonplan_error_list *notes = NULL;
+    moonplan_abi_value values;
+    if (!decode_layout(in, &values, input, batch ? MPL_LAYOUT_MOVES : MPL_LAYOUT_MOVE, &notes,
+                       "a transfer by Permit2 among the commands of a router")) {
         moonplan_error_list_free(notes);
         return;
     }
     not_canonical(in, notes);
-    mpl_review_permit2(in->run, in->outer, in->outer->caller, &values.items[0], batch);
+    if (!batch)
+        mpl_review_transfer(in->run, in->outer, values.items[0].bytes, values.items[1].bytes);
+    for (size_t i = 0; batch && i < values.items[0].count; i++) {
+        const moonplan_abi_value *one = values.items[0].items[i].items;
+        mpl_review_transfer(in->run, in->outer, one[3].bytes, one[1].bytes);
+    }
 }
 
-/* Only what grants something is looked into; swaps and payments are said not to be. */
+static void add_commands(inner *in, const moonplan_abi_value *commands,
+                         const moonplan_abi_value *inputs, unsigned depth);
+
+static void add_plan(inner *in, const moonplan_abi_value *input, unsigned depth) {
+    moonplan_error_list *notes = NULL;
+    moonplan_abi_value plan;
+    if (decode_layout(in, &plan, input, MPL_LAYOUT_COMMANDS, &notes,
+                      "a plan in a plan among the commands of a router")) {
+        not_canonical(in, notes);
+        add_commands(in, &plan.items[0], &plan.items[1], depth);
+    } else {
+        moonplan_error_list_free(notes);
+    }
+}
+
+/* Only what grants something or moves the caller's tokens is looked into; swaps and payments are
+ * said not to be. */
 static void add_commands(inner *in, const moonplan_abi_value *commands,
                          const moonplan_abi_value *inputs, unsigned depth) {
     mpl_review_run *run = in->run;
@@ -314,26 +398,28 @@ static void add_commands(inner *in, const moonplan_abi_value *commands,
     }
     for (size_t i = 0; i < commands->length && i < inputs->count && !run->no_memory; i++) {
         const moonplan_abi_value *input = &inputs->items[i];
-        moonplan_error_list *notes = NULL;
-        moonplan_abi_value plan;
-        switch (commands->bytes[i] & COMMAND) {
+        unsigned command = commands->bytes[i] & COMMAND;
+        switch (command) {
         case COMMAND_PERMIT:
         case COMMAND_PERMITS:
-            add_permit(in, input, (commands->bytes[i] & COMMAND) == COMMAND_PERMITS);
+            add_permit(in, input, command == COMMAND_PERMITS);
+            break;
+        case COMMAND_MOVE:
+        case COMMAND_MOVES:
+            add_moves(in, input, command == COMMAND_MOVES);
             break;
         case COMMAND_MANAGER3_SIGN:
+            if (!add_if_call(in, input))
+                unreadable(in, "a permit of a position manager among the commands of a router",
+                           "nobody described the function that is called");
+            break;
         case COMMAND_MANAGER3:
         case COMMAND_MANAGER4:
             add_if_call(in, input);
             break;
         case COMMAND_PLAN_FIRST:
         case COMMAND_PLAN:
-            if (decode_layout(in, &plan, input, MPL_LAYOUT_COMMANDS, &notes)) {
-                not_canonical(in, notes);
-                add_commands(in, &plan.items[0], &plan.items[1], depth + 1);
-            } else {
-                moonplan_error_list_free(notes);
-            }
+            add_plan(in, input, depth + 1);
             break;
         default:
             break;
@@ -349,9 +435,11 @@ static mpl_describer describer(const inner *in, const moonplan_abi_value *value)
 
 /* A selector that somebody described, whatever stands behind it: contracts do not look whether it
  * is whole words, and the decoder says what is wrong with them. */
-static void add_if_call(inner *in, const moonplan_abi_value *value) {
+static bool add_if_call(inner *in, const moonplan_abi_value *value) {
     mpl_scene scene = {.assumed = true};
-    if (describer(in, value) == MPL_DESCRIBED) add(in, scene, value->bytes, value->length);
+    if (describer(in, value) != MPL_DESCRIBED) return false;
+    add(in, scene, value->bytes, value->length);
+    return true;
 }
 
 static void add_if_said(inner *in, const moonplan_abi_value *value) {
@@ -418,12 +506,13 @@ static void look_into(inner *in, const mpl_meaning *meaning) {
     const moonplan_abi_value *arguments = meaning->arguments, *items = arguments->items;
     opaque left = {NULL, 0};
     in->entry = meaning->entry;
+    in->optional = false;
     switch (row ? row->inner : MPL_INNER_NONE) {
     case MPL_INNER_SELF:
         add_self(in, &items[row->list]);
         break;
     case MPL_INNER_TUPLES:
-        add_tuples(in, row, &items[row->list]);
+        add_tuples(in, row, &items[row->list], &items[0]);
         break;
     case MPL_INNER_PARALLEL:
         add_parallel(in, row, arguments);
@@ -438,7 +527,8 @@ static void look_into(inner *in, const mpl_meaning *meaning) {
         add_mode(in, &items[row->list], &items[row->data]);
         break;
     case MPL_INNER_COMMANDS:
-        not_calls(in, "the commands of a router, which are not calls; only permits are looked for");
+        not_calls(in, "the commands of a router, which are not calls; only permits and "
+                      "transfers by Permit2 are looked for");
         add_commands(in, &items[row->list], &items[row->data], 0);
         break;
     default:

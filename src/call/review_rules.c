@@ -74,55 +74,122 @@ void mpl_review_target(mpl_review_run *run, const mpl_scene *scene) {
 
 /* -- Allowances ----------------------------------------------------------------*/
 
-static void remember(mpl_review_run *run, const mpl_scene *scene, uint8_t kind,
-                     const uint8_t *owner, const uint8_t *token, const uint8_t *spender,
-                     mpl_uint256 amount, bool increase) {
+const char *mpl_review_doubt(const mpl_scene *scene) {
+    if (scene->delegate) return " (in the account's own storage, which no token looks at)";
+    return scene->optional ? " (unless that fails, and the step goes on)" : "";
+}
+
+/* An allowance as a call changes it. */
+typedef struct grant {
+    uint8_t kind;
+    mpl_change change;
+    const uint8_t *keeper, *owner, *token, *spender; /* all but spender NULL: not known */
+    mpl_uint256 amount;
+    bool item; /* the same function lets one item of a collection be moved */
+    /* By a contract in between, which has to do what its function's name says. It is taken at its
+     * word where it grants, and not where it takes back. */
+    bool relayed;
+    bool doubtful; /* nothing shows that the keeper keeps allowances */
+} grant;
+
+static void remember(mpl_review_run *run, const mpl_scene *scene, const grant *g) {
+    bool zero = mpl_uint256_is_zero(g->amount);
     if (!doing(run, scene)) return;
-    if (mpl_uint256_is_zero(amount))
-        run->facts.revokes++;
-    else
+    if (zero && g->change != MPL_SETS) return; /* changes nothing */
+    bool back = zero || g->change == MPL_LOWERS;
+    /* The code of a delegate call changes what the account keeps, and not what the token does. */
+    if (back && (g->relayed || scene->optional || scene->delegate)) {
+        run->facts.unclear = true;
+        return;
+    }
+    if (!back)
         run->facts.grants++;
+    else if (g->doubtful)
+        run->facts.unclear = true;
+    else
+        run->facts.revokes++;
     /* Without knowing whose allowance on what it is, nothing can be said about several of them. */
-    if (!owner || !token) return;
-    mpl_allowance allowance = {.kind = kind,
-                               .increase = increase,
+    if (!g->keeper || !g->owner || !g->token) return;
+    mpl_allowance allowance = {.kind = g->kind,
+                               .change = (uint8_t)g->change,
                                .order = (uint32_t)(run->allowances.length / sizeof allowance),
                                .step = (uint32_t)scene->step,
-                               .amount = amount};
-    memcpy(allowance.owner, owner, 20);
-    memcpy(allowance.token, token, 20);
-    memcpy(allowance.spender, spender, 20);
+                               .amount = g->amount};
+    memcpy(allowance.keeper, g->keeper, 20);
+    memcpy(allowance.owner, g->owner, 20);
+    memcpy(allowance.token, g->token, 20);
+    memcpy(allowance.spender, g->spender, 20);
     mpl_buffer_add(&run->allowances, &allowance, sizeof allowance);
     if (run->allowances.failed) run->no_memory = true;
 }
 
-static void tokens(mpl_review_run *run, const mpl_scene *scene, const uint8_t *owner,
-                   const uint8_t *of, const uint8_t *spender, mpl_uint256 amount, bool increase) {
+/* Amount 0: taken back, if the function sets the allowance; else nothing happens. */
+static void tokens_back(mpl_review_run *run, const mpl_scene *scene, const grant *g,
+                        moonplan_text who, moonplan_text token) {
+    if (g->change != MPL_SETS) return;
+    if (g->relayed)
+        MPL_FIND_IN(run, scene, ALLOWANCE_REVOKED,
+                    "asks for an allowance of 0: %t may take nothing more of the token %t, if the "
+                    "contract that is called passes that on",
+                    &who, &token);
+    else if (g->item)
+        MPL_FIND_IN(run, scene, ALLOWANCE_REVOKED,
+                    "revokes: %t may take nothing more of the token %t; but if that is a "
+                    "collection, this lets %t move its item 0, and takes nothing back",
+                    &who, &token, &who);
+    else
+        MPL_FIND_IN(run, scene, ALLOWANCE_REVOKED,
+                    "revokes: %t may take nothing more of the token %t", &who, &token);
+}
+
+static void tokens(mpl_review_run *run, const mpl_scene *scene, grant g) {
     mpl_shown a, b;
     char digits[MPL_UINT256_TEXT];
-    moonplan_text who = mpl_show_address(&a, spender), token = mpl_show_address(&b, of);
-    moonplan_text shown = decimal(digits, amount);
-    remember(run, scene, 't', owner, of, spender, amount, increase);
-    if (mpl_is_unlimited(amount))
+    moonplan_text who = mpl_show_address(&a, g.spender), token = mpl_show_address(&b, g.token);
+    moonplan_text shown = decimal(digits, g.amount);
+    g.kind = 't';
+    g.keeper = g.token;
+    /* ERC-721: approve(0, item) takes back that somebody may move it. */
+    bool nobody = g.item && is_zero(g.spender) && !mpl_uint256_is_zero(g.amount);
+    g.item = g.item && !is_zero(g.spender);
+    if (!nobody)
+        remember(run, scene, &g);
+    else
+        run->facts.unclear = true;
+    if (mpl_uint256_is_zero(g.amount))
+        tokens_back(run, scene, &g, who, token);
+    else if (g.change == MPL_LOWERS)
+        MPL_FIND_IN(run, scene, ALLOWANCE_REVOKED,
+                    "lowers what %t may take of the token %t, by %t units", &who, &token, &shown);
+    else if (mpl_is_unlimited(g.amount))
         MPL_FIND_IN(run, scene, ALLOWANCE_UNLIMITED,
                     "%t may take all there is, now and later, of the token %t: %t", &who, &token,
                     &shown);
-    else if (!mpl_uint256_is_zero(amount))
-        MPL_FIND_IN(run, scene, ALLOWANCE_GRANTED,
-                    increase ? "%t may take %t units more of the token %t"
-                             : "%t may take %t units of the token %t (or that one item, if it is "
-                               "a collection)",
-                    &who, &shown, &token);
-    else if (!increase)
+    else if (nobody)
         MPL_FIND_IN(run, scene, ALLOWANCE_REVOKED,
-                    "revokes: %t may take nothing more of the token %t", &who, &token);
+                    "nobody may move the item %t of %t any more, if that is a collection; a token "
+                    "lets the zero address take %t units",
+                    &shown, &token, &shown);
+    else
+        MPL_FIND_IN(run, scene, ALLOWANCE_GRANTED,
+                    g.change == MPL_ADDS ? "%t may take %t units more of the token %t"
+                    : g.item             ? "%t may take %t units of the token %t (or that one "
+                                           "item, if it is a collection)"
+                                         : "%t may take %t units of the token %t",
+                    &who, &shown, &token);
 }
 
 static void collection(mpl_review_run *run, const mpl_scene *scene, const uint8_t *owner,
                        const uint8_t *operator, bool granted, const char *what) {
     mpl_shown a, b;
     moonplan_text who = mpl_show_address(&a, operator), of = mpl_show_address(&b, scene->to);
-    remember(run, scene, 'a', owner, scene->to, operator, mpl_uint256_of(granted), false);
+    grant g = {.kind = 'a',
+               .keeper = scene->to,
+               .owner = owner,
+               .token = scene->to,
+               .spender = operator,
+               .amount = mpl_uint256_of(granted)};
+    remember(run, scene, &g);
     if (granted)
         MPL_FIND_IN(run, scene, ALLOWANCE_FOR_ALL, "%t may move %s of %t, now and later", &who,
                     what, &of);
@@ -131,45 +198,76 @@ static void collection(mpl_review_run *run, const mpl_scene *scene, const uint8_
                     what, &of);
 }
 
-static void inside_permit2(mpl_review_run *run, const mpl_scene *scene, const uint8_t *owner,
-                           const moonplan_abi_value *token, const uint8_t *spender,
-                           mpl_uint256 amount, mpl_uint256 expiration,
-                           const mpl_uint256 *deadline) {
+/* An allowance inside Permit2. */
+typedef struct inside {
+    const uint8_t *owner, *token, *spender;
+    mpl_uint256 amount, expiration;
+    const mpl_uint256 *deadline; /* of the signature; NULL: there is none */
+    bool relayed;
+} inside;
+
+#define NOT_PERMIT2 " (which is not the address of Permit2)"
+
+/* "Permit2", or the contract that is called instead of it. */
+static moonplan_text keeper_text(char out[42 + sizeof NOT_PERMIT2], const uint8_t *keeper,
+                                 bool doubtful) {
+    mpl_shown shown;
+    if (!doubtful) return (moonplan_text){"Permit2", 7};
+    memcpy(out, mpl_show_address(&shown, keeper).bytes, 42);
+    memcpy(out + 42, NOT_PERMIT2, sizeof NOT_PERMIT2);
+    return (moonplan_text){out, 41 + sizeof NOT_PERMIT2};
+}
+
+static void inside_permit2(mpl_review_run *run, const mpl_scene *scene, inside in) {
     mpl_shown a, b;
     char digits[MPL_UINT256_TEXT], until[MPL_TIME_TEXT], last[MPL_TIME_TEXT];
-    moonplan_text who = mpl_show_address(&a, spender), of = mpl_show_address(&b, token->bytes);
-    moonplan_text shown = decimal(digits, amount),
-                  lives = {until, mpl_time_text(until, expiration)};
-    remember(run, scene, '2', owner, token->bytes, spender, amount, false);
-    if (mpl_uint256_is_zero(amount)) {
+    char name[42 + sizeof NOT_PERMIT2];
+    moonplan_text who = mpl_show_address(&a, in.spender), of = mpl_show_address(&b, in.token);
+    moonplan_text shown = decimal(digits, in.amount),
+                  lives = {until, mpl_time_text(until, in.expiration)};
+    const uint8_t *real = mpl_permit2(run->chain_id);
+    grant g = {.kind = '2',
+               .keeper = in.relayed ? real : scene->to,
+               .owner = in.owner,
+               .token = in.token,
+               .spender = in.spender,
+               .amount = in.amount,
+               .relayed = in.relayed};
+    g.doubtful = g.keeper && !same_address(g.keeper, real);
+    moonplan_text keeper = keeper_text(name, g.keeper, g.doubtful);
+    remember(run, scene, &g);
+    if (mpl_uint256_is_zero(in.amount)) {
         MPL_FIND_IN(run, scene, ALLOWANCE_REVOKED,
-                    "revokes: through Permit2 %t may take nothing more of the token %t", &who, &of);
+                    in.relayed ? "asks for an allowance of 0: through %t %t may take nothing more "
+                                 "of the token %t, if the router passes that on"
+                               : "revokes: through %t %t may take nothing more of the token %t",
+                    &keeper, &who, &of);
         return;
     }
-    if (mpl_is_unlimited(amount))
+    if (mpl_is_unlimited(in.amount))
         MPL_FIND_IN(run, scene, ALLOWANCE_UNLIMITED,
-                    "through Permit2 %t may take all there is of the token %t: %t", &who, &of,
+                    "through %t %t may take all there is of the token %t: %t", &keeper, &who, &of,
                     &shown);
-    if (deadline) {
-        moonplan_text by = {last, mpl_time_text(last, *deadline)};
+    if (in.deadline) {
+        moonplan_text by = {last, mpl_time_text(last, *in.deadline)};
         MPL_FIND_IN(run, scene, PERMIT2_ALLOWANCE,
-                    "through Permit2 %t may take %t units of the token %t; the allowance "
-                    "expires (expiration): %t; the signature for it expires (sigDeadline): %t",
-                    &who, &shown, &of, &lives, &by);
-    } else if (mpl_uint256_is_zero(expiration)) {
+                    "through %t %t may take %t units of the token %t; the allowance expires "
+                    "(expiration): %t; the signature for it expires (sigDeadline): %t",
+                    &keeper, &who, &shown, &of, &lives, &by);
+    } else if (mpl_uint256_is_zero(in.expiration)) {
         MPL_FIND_IN(run, scene, PERMIT2_ALLOWANCE,
-                    "through Permit2 %t may take %t units of the token %t; the allowance "
-                    "lives in this block only (expiration 0)",
-                    &who, &shown, &of);
+                    "through %t %t may take %t units of the token %t; the allowance lives in this "
+                    "block only (expiration 0)",
+                    &keeper, &who, &shown, &of);
     } else {
         MPL_FIND_IN(run, scene, PERMIT2_ALLOWANCE,
-                    "through Permit2 %t may take %t units of the token %t; the allowance "
-                    "expires (expiration): %t",
-                    &who, &shown, &of, &lives);
+                    "through %t %t may take %t units of the token %t; the allowance expires "
+                    "(expiration): %t",
+                    &keeper, &who, &shown, &of, &lives);
     }
-    if (mpl_is_far(expiration, run->context->now))
-        MPL_FIND_IN(run, scene, PERMIT2_LONG_LIVED,
-                    "the allowance of %t inside Permit2 expires: %t", &who, &lives);
+    if (mpl_is_far(in.expiration, run->context->now))
+        MPL_FIND_IN(run, scene, PERMIT2_LONG_LIVED, "the allowance of %t inside %t expires: %t",
+                    &who, &keeper, &lives);
 }
 
 /* -- Signatures ----------------------------------------------------------------*/
@@ -196,7 +294,12 @@ static void spends_some(mpl_review_run *run, const mpl_scene *scene, const char 
 static void permits_itself(mpl_review_run *run, const mpl_scene *scene, const uint8_t *token,
                            mpl_uint256 amount, mpl_uint256 deadline) {
     static const uint8_t nobody[20] = {0};
-    tokens(run, scene, scene->caller, token, scene->runs ? scene->runs : nobody, amount, false);
+    grant g = {.owner = scene->caller,
+               .token = token,
+               .spender = scene->runs ? scene->runs : nobody,
+               .amount = amount,
+               .relayed = true};
+    tokens(run, scene, g);
     spends(run, scene, deadline);
 }
 
@@ -249,8 +352,8 @@ static bool safe_signed(const moonplan_abi_value *signatures) {
 
 /* -- Transfers -----------------------------------------------------------------*/
 
-static void transfer(mpl_review_run *run, const mpl_scene *scene, const uint8_t *token,
-                     const uint8_t *to) {
+void mpl_review_transfer(mpl_review_run *run, const mpl_scene *scene, const uint8_t *token,
+                         const uint8_t *to) {
     if (doing(run, scene)) run->facts.transfers++;
     if (is_zero(to))
         MPL_FIND_IN(run, scene, TARGET_ZERO_ADDRESS,
@@ -268,14 +371,20 @@ static mpl_uint256 number(const moonplan_abi_value *value) {
 }
 
 void mpl_review_permit2(mpl_review_run *run, const mpl_scene *scene, const uint8_t *owner,
-                        const moonplan_abi_value *permit, bool batch) {
+                        const moonplan_abi_value *permit, bool batch, bool relayed) {
     const moonplan_abi_value *details = &permit->items[0];
     mpl_uint256 deadline = number(&permit->items[2]);
     size_t count = batch ? details->count : 1;
     for (size_t i = 0; i < count; i++) {
         const moonplan_abi_value *one = batch ? &details->items[i] : details;
-        inside_permit2(run, scene, owner, &one->items[0], permit->items[1].bytes,
-                       number(&one->items[1]), number(&one->items[2]), &deadline);
+        inside in = {.owner = owner,
+                     .token = one->items[0].bytes,
+                     .spender = permit->items[1].bytes,
+                     .amount = number(&one->items[1]),
+                     .expiration = number(&one->items[2]),
+                     .deadline = &deadline,
+                     .relayed = relayed};
+        inside_permit2(run, scene, in);
     }
     spends(run, scene, deadline);
 }
@@ -286,7 +395,7 @@ static void by_signature(mpl_review_run *run, const mpl_scene *scene, const mpl_
     mpl_uint256 all = mpl_uint256_negate(mpl_uint256_of(1));
     switch (row->act) {
     case MPL_ACT_AUTHORIZED:
-        transfer(run, scene, scene->to, with[1].bytes);
+        mpl_review_transfer(run, scene, scene->to, with[1].bytes);
         spends(run, scene, number(&with[4]));
         break;
     case MPL_ACT_SIGNED:
@@ -297,6 +406,14 @@ static void by_signature(mpl_review_run *run, const mpl_scene *scene, const mpl_
         break;
     case MPL_ACT_SAFE:
         if (safe_signed(&with[9])) spends_some(run, scene, "uses signatures of the Safe's owners");
+        break;
+    case MPL_ACT_SELF_PERMIT_IF:
+        /* Of nothing there is always as much. */
+        if (mpl_uint256_is_zero(number(&with[1]))) {
+            spends(run, scene, number(&with[2]));
+            break;
+        }
+        permits_itself(run, scene, with[0].bytes, number(&with[1]), number(&with[2]));
         break;
     case MPL_ACT_SELF_PERMIT:
         permits_itself(run, scene, with[0].bytes, number(&with[1]), number(&with[2]));
@@ -337,16 +454,19 @@ void mpl_review_act(mpl_review_run *run, const mpl_scene *scene, const mpl_known
     switch (row->act) {
     case MPL_ACT_APPROVE:
     case MPL_ACT_APPROVE_CALL:
-        tokens(run, scene, scene->caller, scene->to, with[0].bytes, number(&with[1]), false);
-        break;
     case MPL_ACT_INCREASE:
-        tokens(run, scene, scene->caller, scene->to, with[0].bytes, number(&with[1]), true);
-        break;
     case MPL_ACT_DECREASE: {
-        mpl_shown shown;
-        moonplan_text who = mpl_show_address(&shown, with[0].bytes);
-        if (doing(run, scene)) run->facts.revokes++;
-        MPL_FIND_IN(run, scene, ALLOWANCE_REVOKED, "lowers what %t may take", &who);
+        grant g = {.owner = scene->caller,
+                   .token = scene->to,
+                   .spender = with[0].bytes,
+                   .amount = number(&with[1]),
+                   .change = row->act == MPL_ACT_INCREASE   ? MPL_ADDS
+                             : row->act == MPL_ACT_DECREASE ? MPL_LOWERS
+                                                            : MPL_SETS,
+                   /* Those of that table are tokens. */
+                   .item = row->act == MPL_ACT_APPROVE &&
+                           !(scene->to && mpl_zero_first(run->chain_id, scene->to))};
+        tokens(run, scene, g);
         break;
     }
     case MPL_ACT_FOR_ALL:
@@ -358,34 +478,43 @@ void mpl_review_act(mpl_review_run *run, const mpl_scene *scene, const mpl_known
                    "every token");
         break;
     case MPL_ACT_TRANSFER:
-        transfer(run, scene, scene->to, with[0].bytes);
+        mpl_review_transfer(run, scene, scene->to, with[0].bytes);
         break;
     case MPL_ACT_TRANSFER_FROM:
-        transfer(run, scene, scene->to, with[1].bytes);
+        mpl_review_transfer(run, scene, scene->to, with[1].bytes);
         break;
     case MPL_ACT_PERMIT:
-        tokens(run, scene, with[0].bytes, scene->to, with[1].bytes, number(&with[2]), false);
-        spends(run, scene, number(&with[3]));
-        break;
     case MPL_ACT_PERMIT_DAI: {
         mpl_uint256 all = mpl_uint256_negate(mpl_uint256_of(1));
-        tokens(run, scene, with[0].bytes, scene->to, with[1].bytes, with[4].bytes[31] ? all : zero,
-               false);
+        grant g = {.owner = with[0].bytes,
+                   .token = scene->to,
+                   .spender = with[1].bytes,
+                   .amount = row->act == MPL_ACT_PERMIT ? number(&with[2])
+                             : with[4].bytes[31]        ? all
+                                                        : zero};
+        tokens(run, scene, g);
         spends(run, scene, number(&with[3]));
         break;
     }
-    case MPL_ACT_PERMIT2_APPROVE:
-        inside_permit2(run, scene, scene->caller, &with[0], with[1].bytes, number(&with[2]),
-                       number(&with[3]), NULL);
+    case MPL_ACT_PERMIT2_APPROVE: {
+        inside in = {.owner = scene->caller,
+                     .token = with[0].bytes,
+                     .spender = with[1].bytes,
+                     .amount = number(&with[2]),
+                     .expiration = number(&with[3])};
+        inside_permit2(run, scene, in);
         break;
+    }
     case MPL_ACT_PERMIT2_PERMIT:
     case MPL_ACT_PERMIT2_BATCH:
-        mpl_review_permit2(run, scene, with[0].bytes, &with[1], row->act == MPL_ACT_PERMIT2_BATCH);
+        mpl_review_permit2(run, scene, with[0].bytes, &with[1], row->act == MPL_ACT_PERMIT2_BATCH,
+                           false);
         break;
     case MPL_ACT_PERMIT2_LOCKDOWN:
         for (size_t i = 0; i < with[0].count; i++) {
             const moonplan_abi_value *pair = with[0].items[i].items;
-            inside_permit2(run, scene, scene->caller, &pair[0], pair[1].bytes, zero, zero, NULL);
+            inside in = {.owner = scene->caller, .token = pair[0].bytes, .spender = pair[1].bytes};
+            inside_permit2(run, scene, in);
         }
         break;
     case MPL_ACT_PERMIT2_TRANSFER:
@@ -393,12 +522,12 @@ void mpl_review_act(mpl_review_run *run, const mpl_scene *scene, const mpl_known
         spends(run, scene, number(&with[0].items[2]));
         break;
     case MPL_ACT_PERMIT2_MOVE:
-        transfer(run, scene, with[3].bytes, with[1].bytes);
+        mpl_review_transfer(run, scene, with[3].bytes, with[1].bytes);
         break;
     case MPL_ACT_PERMIT2_MOVES:
         for (size_t i = 0; i < with[0].count; i++) {
             const moonplan_abi_value *one = with[0].items[i].items;
-            transfer(run, scene, one[3].bytes, one[1].bytes);
+            mpl_review_transfer(run, scene, one[3].bytes, one[1].bytes);
         }
         break;
     default:
@@ -453,97 +582,4 @@ void mpl_review_label(mpl_review_run *run, size_t step, moonplan_text kind) {
         FIND_LABEL(run, step, SIGNATURE_SPENT,
                    "says that it uses a signature made earlier; what was signed is not in the "
                    "plan, and the plan's digest says nothing about it");
-}
-
-/* -- All allowances together -----------------------------------------------------*/
-
-static int order(const mpl_allowance *a, const mpl_allowance *b) {
-    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
-    int by = memcmp(a->owner, b->owner, 20);
-    if (!by) by = memcmp(a->token, b->token, 20);
-    if (!by) by = memcmp(a->spender, b->spender, 20);
-    if (by) return by;
-    return (a->order > b->order) - (a->order < b->order);
-}
-
-static bool same_allowance(const mpl_allowance *a, const mpl_allowance *b) {
-    return a->kind == b->kind && memcmp(a->owner, b->owner, 20) == 0 &&
-           memcmp(a->token, b->token, 20) == 0 && memcmp(a->spender, b->spender, 20) == 0;
-}
-
-static void sift(mpl_allowance *heap, size_t root, size_t end) {
-    for (size_t child; (child = 2 * root + 1) < end; root = child) {
-        if (child + 1 < end && order(&heap[child], &heap[child + 1]) < 0) child++;
-        if (order(&heap[root], &heap[child]) >= 0) return;
-        mpl_allowance swap = heap[root];
-        heap[root] = heap[child];
-        heap[child] = swap;
-    }
-}
-
-/* Heapsort: attackers choose the addresses, and no choice of theirs makes it slow. */
-static void sort(mpl_allowance *all, size_t count) {
-    for (size_t i = count / 2; i-- > 0;) sift(all, i, count);
-    for (size_t end = count; end-- > 1;) {
-        mpl_allowance swap = all[0];
-        all[0] = all[end];
-        all[end] = swap;
-        sift(all, 0, end);
-    }
-}
-
-#define FIND_ALLOWANCE(run, one, code, ...)                                                        \
-    do {                                                                                           \
-        char at_[64];                                                                              \
-        mpl_transaction_pointer(at_, (one)->step);                                                 \
-        MPL_FIND(&(run)->findings, MOONPLAN_FINDING_##code, (one)->step,                           \
-                 ((moonplan_text){NULL, 0}), at_, __VA_ARGS__);                                    \
-    } while (0)
-
-/* One allowance through the plan: `count` changes of it, in order. */
-static void follow(mpl_review_run *run, const mpl_allowance *changes, size_t count) {
-    mpl_shown a, b;
-    const mpl_allowance *first = &changes[0], *last = &changes[count - 1], *grant = NULL;
-    moonplan_text who = mpl_show_address(&a, first->spender);
-    moonplan_text token = mpl_show_address(&b, first->token);
-    const char *picky = first->kind == 't' ? mpl_zero_first(run->chain_id, first->token) : NULL;
-    bool told = false;
-    for (size_t i = 0; i < count; i++) {
-        const mpl_allowance *now = &changes[i];
-        bool zero = mpl_uint256_is_zero(now->amount);
-        if (!zero && !now->increase && grant && first->kind == 't')
-            FIND_ALLOWANCE(run, now, ALLOWANCE_NONZERO_TO_NONZERO,
-                           "changes what %t may take of %t, granted in step %u, without zero in "
-                           "between: it may use both",
-                           &who, &token, (uint64_t)grant->step);
-        else if (!zero && !now->increase && picky && i == 0)
-            FIND_ALLOWANCE(run, now, ALLOWANCE_ZERO_FIRST,
-                           "%s needs the allowance set to zero first if %t has one already; else "
-                           "this step reverts",
-                           picky, &who);
-        if (zero && grant && grant->step != now->step && !run->atomic && !told) {
-            told = true;
-            FIND_ALLOWANCE(run, now, ALLOWANCE_NOT_ATOMIC,
-                           "takes back what step %u granted; without atomic_batch the plan may "
-                           "stop in between, and the allowance stays",
-                           (uint64_t)grant->step);
-        }
-        grant = zero ? NULL : now;
-    }
-    if (grant && last->step < run->steps)
-        FIND_ALLOWANCE(run, last, ALLOWANCE_LEFT,
-                       "no later step takes back what %t may take of %t; whatever the steps do "
-                       "not use stays behind",
-                       &who, &token);
-}
-
-void mpl_review_allowances(mpl_review_run *run) {
-    mpl_allowance *all = (mpl_allowance *)(void *)run->allowances.bytes;
-    size_t count = run->allowances.length / sizeof *all;
-    if (run->allowances.failed || count == 0) return;
-    sort(all, count);
-    for (size_t i = 0, end; i < count; i = end) {
-        for (end = i + 1; end < count && same_allowance(&all[i], &all[end]);) end++;
-        follow(run, &all[i], end - i);
-    }
 }

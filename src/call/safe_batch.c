@@ -87,6 +87,23 @@ static void build_batch(mpl_builder *builder, const moonplan_call_plan *plan, ui
     mpl_build_end(builder);
 }
 
+/* A Safe carries out several transactions as one and a single one by itself, and its batches have
+ * no member that could ask for anything else. */
+static void leave_atomic(mpl_conversion *c, const moonplan_call_plan *plan, bool atomic) {
+    size_t count = moonplan_call_plan_count(plan);
+    moonplan_value root = moonplan_document_root(moonplan_call_plan_document(plan));
+    if (atomic == (count > 1) || mpl_convert_failed(c)) return;
+    if (atomic)
+        MPL_LOSE(c, CONVERT_LOST, member(root, "required_capabilities"),
+                 "that atomic_batch is required, of a plan of one step: back again it is not; the "
+                 "digest does not tell the two apart");
+    else
+        MPL_LOSE(c, CONVERT_LOST, member(root, "ordered_steps"),
+                 "that the %u steps may be carried out one by one: a Safe does so as one, and back "
+                 "again atomic_batch is required; the digest does not tell the two apart",
+                 (uint64_t)count);
+}
+
 /* The largest integer that the Transaction Builder reads exactly. */
 #define CREATED_MOST 9007199254740991u
 
@@ -96,7 +113,7 @@ moonplan_document *moonplan_to_safe_batch(const moonplan_call_plan *plan, uint64
     mpl_conversion c;
     uint8_t checksum[32];
     mpl_convert_open(&c, options);
-    mpl_convert_leave(&c, plan);
+    leave_atomic(&c, plan, mpl_convert_leave(&c, plan));
     if (created > CREATED_MOST) {
         moonplan_error *slot = mpl_faults_add(&c.faults);
         if (slot)

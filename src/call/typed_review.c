@@ -100,7 +100,7 @@ typedef struct typed_run {
 #define FIND(t, code_, value, ...)                                                                 \
     do {                                                                                           \
         mpl_findings *findings_ = &(t)->run->findings;                                             \
-        if (mpl_findings_room(findings_, MOONPLAN_FINDING_##code_)) {                              \
+        if (mpl_findings_room(findings_, MOONPLAN_FINDING_##code_, 0)) {                           \
             mpl_error_set(&findings_->scratch, MOONPLAN_OK, MOONPLAN_NO_OFFSET, NULL,              \
                           __VA_ARGS__);                                                            \
             keep(findings_, MOONPLAN_FINDING_##code_, value);                                      \

@@ -85,7 +85,8 @@ static void judge(const mpl_pages *pages, page *p) {
         moonplan_text text = {at, (size_t)(lf - at)};
         line *l = &p->lines[p->count++];
         l->length = text.length + 1;
-        l->kind = is_blank(text) ? BLANK : PLAN; /* unless it turns out not to be one */
+        /* A line that is too long may be refused before its end is known: whatever is in it. */
+        l->kind = text.length > pages->in->limit ? OTHER : is_blank(text) ? BLANK : PLAN;
         if (l->kind == PLAN) p->texts[plans++] = text;
         at = lf + 1;
     }

@@ -79,21 +79,47 @@ char *mpl_decoded_add(moonplan_document *document, size_t length) {
 
 /* -- Containers ------------------------------------------------------------*/
 
-static size_t hash(const moonplan_document *document, moonplan_text name) {
+static uint64_t hash(const moonplan_document *document, moonplan_text name) {
     unsigned char out[crypto_shorthash_BYTES];
     uint64_t number;
     crypto_shorthash(out, (const unsigned char *)name.bytes, name.length, document->hash_key);
     memcpy(&number, out, sizeof number);
-    return (size_t)number;
+    return number;
 }
 
-/* The slot of a name in an object's table: the one that holds it, or the empty one for it. */
-static uint32_t *slot(const moonplan_document *document, uint32_t *table, size_t size,
+/* An object's table. An entry is how far behind the object's node the name's node stands; the bits
+ * that this leaves free hold a part of the hash, by which nearly every other name is told without
+ * being looked at: in a large object that would be two cache misses. */
+typedef struct hash_table {
+    uint32_t *slots;
+    size_t mask;   /* the number of slots, less one */
+    size_t object; /* its node */
+    unsigned bits; /* of an entry, that are the distance; MPL_NODES_MOST leaves at least four */
+} hash_table;
+
+static hash_table hash_table_of(uint32_t *slots, size_t size, size_t object, size_t extent) {
+    unsigned bits = 32 - (unsigned)__builtin_clz((unsigned)extent);
+    return (hash_table){slots, size - 1, object, bits};
+}
+
+static uint32_t entry(const hash_table *table, uint64_t hashed, size_t name) {
+    /* The slot comes from the lower half of the hash. */
+    return (uint32_t)(hashed >> 32 << table->bits) | (uint32_t)(name - table->object);
+}
+
+/* The slot of a name: the one that holds it, or the empty one for it. */
+static uint32_t *slot(const moonplan_document *document, const hash_table *table, uint64_t hashed,
                       moonplan_text name) {
-    size_t at = hash(document, name) & (size - 1);
-    while (table[at] && !mpl_text_equal(name, mpl_content(document, table[at])))
-        at = (at + 1) & (size - 1);
-    return &table[at];
+    uint32_t wanted = entry(table, hashed, table->object);
+    size_t at = (size_t)hashed & table->mask;
+    for (;; at = (at + 1) & table->mask) {
+        uint32_t *found = &table->slots[at];
+        if (!*found) return found;
+        uint32_t distance = *found ^ wanted;
+        if (!(distance >> table->bits) &&
+            mpl_text_equal(name, mpl_content(document, table->object + distance)))
+            return found;
+    }
 }
 
 static size_t table_size(size_t count) {
@@ -112,6 +138,10 @@ static bool table_add(moonplan_document *document, size_t size, size_t *start) {
     return true;
 }
 
+/* How many names are hashed before the first of them is placed, so that their slots are on the way
+ * from memory together. */
+#define AHEAD 32
+
 static bool index_object(moonplan_document *document, size_t node, size_t end, size_t count,
                          size_t *duplicate) {
     if (!document->keyed) {
@@ -121,14 +151,28 @@ static bool index_object(moonplan_document *document, size_t node, size_t end, s
     }
     size_t size = table_size(count), start;
     if (!table_add(document, size, &start)) return false;
-    for (size_t name = node + 1; name < end; name = mpl_after(document->nodes, name + 1)) {
-        uint32_t *place =
-            slot(document, document->tables + start, size, mpl_content(document, name));
-        if (*place) {
-            *duplicate = name;
-            return false;
+    hash_table table = hash_table_of(document->tables + start, size, node, end - node);
+    for (size_t name = node + 1; name < end;) {
+        struct {
+            size_t name;
+            uint64_t hashed;
+        } next[AHEAD];
+        size_t known = 0;
+        for (; known < AHEAD && name < end; name = mpl_after(document->nodes, name + 1)) {
+            uint64_t hashed = hash(document, mpl_content(document, name));
+            __builtin_prefetch(&table.slots[(size_t)hashed & table.mask], 1);
+            next[known].name = name;
+            next[known++].hashed = hashed;
         }
-        *place = (uint32_t)name;
+        for (size_t i = 0; i < known; i++) {
+            uint32_t *place =
+                slot(document, &table, next[i].hashed, mpl_content(document, next[i].name));
+            if (*place) {
+                *duplicate = next[i].name;
+                return false;
+            }
+            *place = entry(&table, next[i].hashed, next[i].name);
+        }
     }
     return mpl_node_add(document, MPL_TABLE, start, count) != NULL;
 }
@@ -368,9 +412,12 @@ moonplan_value moonplan_value_member(moonplan_value object, const char *name, si
     if (mpl_type(object) != MOONPLAN_OBJECT) return none;
     const mpl_node *table = mpl_table_of(object.document, object.node);
     if (table) {
-        uint32_t found = *slot(object.document, object.document->tables + table->start,
-                               table_size(table->length), wanted);
-        return found ? mpl_value(object.document, found + 1) : none;
+        const moonplan_document *document = object.document;
+        hash_table names = hash_table_of(document->tables + table->start, table_size(table->length),
+                                         object.node, table->extra);
+        uint32_t found = *slot(document, &names, hash(document, wanted), wanted);
+        if (!found) return none;
+        return mpl_value(document, object.node + (found & ((1u << names.bits) - 1)) + 1);
     }
     moonplan_walk walk = mpl_walk(object);
     while (mpl_walk_next(&walk))

@@ -16,8 +16,8 @@
  * node of type MPL_TABLE: `length` is the number of children, `extra` the container's own `extra`
  * (its distance from it), `start` the place of its table in `tables`, or MPL_NO_TABLE where the
  * children are scalars in a row and need none. An array's table holds the children's nodes; an
- * object's is an open-addressing hash of the names' nodes (0: empty), at least twice as large as
- * the object, a power of two. */
+ * object's is an open-addressing hash of the names (0: empty), at least twice as large as the
+ * object, a power of two; what an entry holds is said in value.c. */
 #define MPL_TABLE      15
 #define MPL_TABLE_OVER 16
 #define MPL_NO_TABLE   UINT32_MAX

@@ -340,18 +340,40 @@ static bool is_about(const moonplan_job *job, const approval *one, bool *memory)
 
 /* By the engine's policy, by the one that the job was made with, or because the step has waited for
  * one, or has begun with one, before. */
-static bool is_required(const moonplan_job *job, moonplan_text risk) {
+static bool takes_one(const moonplan_job *job, moonplan_text risk) {
     const moonplan_engine *engine = job->engine;
-    const mpl_job *machine = job->machine;
-    if (!machine->evidence) return false;
-    const mpl_step_evidence *step = &machine->evidence->steps[machine->step];
-    if (step->awaited || step->approval[0]) return true;
+    if (!risk.bytes) return false;
     for (size_t i = 0; i < engine->require_approval_count; i++)
-        if (risk.bytes && mpl_text_equal(engine->require_approval[i], risk)) return true;
-    moonplan_walk walk = moonplan_value_walk(mpl_job_policy(machine));
+        if (mpl_text_equal(engine->require_approval[i], risk)) return true;
+    moonplan_walk walk = moonplan_value_walk(mpl_job_policy(job->machine));
     while (moonplan_walk_next(&walk))
-        if (risk.bytes && mpl_text_equal(moonplan_value_string(walk.value), risk)) return true;
+        if (mpl_text_equal(moonplan_value_string(walk.value), risk)) return true;
     return false;
+}
+
+static bool is_required(const moonplan_job *job) {
+    const mpl_evidence *evidence = job->machine->evidence;
+    if (!evidence) return false;
+    const mpl_step_evidence *step = &evidence->steps[job->machine->step];
+    /* A capability may say less of its risk than it did when the job was made, under the same
+     * version. */
+    return step->awaited || step->approval[0] || takes_one(job, job->capability->view.risk) ||
+           takes_one(job, evidence->risk);
+}
+
+/* Why the step waits. */
+static void say_required(const moonplan_job *job, moonplan_text id, moonplan_error *why) {
+    const mpl_entry *entry = job->capability;
+    moonplan_text risk = entry->view.risk, then = job->machine->evidence->risk;
+    if (then.bytes && !takes_one(job, risk) && takes_one(job, then))
+        mpl_error_set(
+            why, MOONPLAN_JOB_AWAITING_APPROVAL, MOONPLAN_NO_OFFSET, NULL,
+            "step %q calls %q (%t when the job was made, %t now), which takes an approval", &id,
+            &entry->view.name, &then, &risk);
+    else
+        mpl_error_set(why, MOONPLAN_JOB_AWAITING_APPROVAL, MOONPLAN_NO_OFFSET, NULL,
+                      "step %q calls %q (%t), which takes an approval", &id, &entry->view.name,
+                      &risk);
 }
 
 static bool is_cancelled(moonplan_job *job) {
@@ -362,15 +384,12 @@ static bool is_cancelled(moonplan_job *job) {
 bool mpl_approval_settle(moonplan_job *job, moonplan_error *err) {
     moonplan_engine *engine = job->engine;
     mpl_job *machine = job->machine;
-    moonplan_text risk = job->capability->view.risk;
-    if (!is_required(job, risk)) return true;
+    if (!is_required(job)) return true;
     moonplan_error why;
     moonplan_text id = mpl_step_text(machine->plan, machine->plan->steps[machine->step].id);
     int64_t now = mpl_engine_now(engine);
     bool memory = false;
-    mpl_error_set(&why, MOONPLAN_JOB_AWAITING_APPROVAL, MOONPLAN_NO_OFFSET, NULL,
-                  "step %q calls %q (%t), which takes an approval", &id,
-                  &job->capability->view.name, &risk);
+    say_required(job, id, &why);
     for (size_t i = 0; job->approvals && i < job->approvals->count; i++) {
         const approval *one = &job->approvals->items[i];
         moonplan_error over;
@@ -388,7 +407,7 @@ bool mpl_approval_settle(moonplan_job *job, moonplan_error *err) {
             !engine->store.used(engine->store.data, one->digest, job, machine->step, &used, err))
             return false;
         if (!used) {
-            mpl_job_grant(machine, one->digest);
+            mpl_job_grant(machine, one->digest, one->expires);
             return true;
         }
         mpl_error_set(&why, MOONPLAN_APPROVAL_USED, MOONPLAN_NO_OFFSET, NULL,
@@ -404,6 +423,23 @@ bool mpl_approval_settle(moonplan_job *job, moonplan_error *err) {
         mpl_job_cancel(machine, now);
     else
         mpl_job_await(machine, (moonplan_text){why.message, strlen(why.message)}, now);
+    return true;
+}
+
+bool mpl_approval_again(moonplan_job *job, const moonplan_error *refusal) {
+    mpl_job *machine = job->machine;
+    moonplan_error err;
+    bool granted = machine->evidence && machine->evidence->granted[0];
+    if (!granted ||
+        (refusal->code != MOONPLAN_APPROVAL_USED && refusal->code != MOONPLAN_APPROVAL_EXPIRED))
+        return false;
+    mpl_job_withdraw(machine);
+    /* What comes in the place of the events that were taken back has ids of its own. */
+    if (job->named > machine->event_count) job->named = machine->event_count;
+    if (!mpl_approval_settle(job, &err))
+        mpl_job_stop(machine, &err);
+    else if (machine->wants == MPL_WANTS_DECISION)
+        mpl_job_allow(machine, mpl_engine_now(job->engine));
     return true;
 }
 

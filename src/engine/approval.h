@@ -18,6 +18,11 @@ void mpl_approvals_free(mpl_approvals *approvals);
  * is none, make it wait. False with *err when the store could not say. */
 bool mpl_approval_settle(moonplan_job *job, moonplan_error *err);
 
+/* What the store says of the approval that the step was to begin with: when that is spent, or its
+ * time over, the step begins with another one that was given, or waits; what is to be committed is
+ * another thing then. False when the refusal is about something else. */
+bool mpl_approval_again(moonplan_job *job, const moonplan_error *refusal);
+
 /* What the signature is over: the canonical text without the member `signature`. */
 bool mpl_approval_text(mpl_buffer *out, moonplan_value document);
 

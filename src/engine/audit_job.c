@@ -71,6 +71,8 @@ static void tell_step(told *t, const moonplan_event *event, mpl_event_type type)
         t->denied = event->risk;
         /* fallthrough */
     case MPL_CAPABILITY_FAILED:
+        /* Its row tells of the capability that it was to begin with, and no record does. */
+        if (step->status == MOONPLAN_PENDING) step->described = false;
         step->status = MOONPLAN_FAILED;
         step->completed = event->time;
         break;
@@ -130,6 +132,8 @@ static void tell(told *t, const moonplan_event *event) {
                                               : MOONPLAN_CANCELLED;
         t->completed = event->time;
         t->failure = event->error;
+        for (size_t n = 0; n < t->job->plan->count; n++)
+            if (t->steps[n].status == MOONPLAN_PENDING) t->steps[n].described = false;
         break;
     default:
         tell_step(t, event, type);
@@ -158,8 +162,9 @@ static const char *odd_step(const told *t, size_t n) {
     const mpl_step_evidence *evidence = &t->job->evidence->steps[n];
     const told_step *said = &t->steps[n];
     char result[MPL_DIGEST_TEXT] = "";
+    /* All that stands in the row, white space around it as well. */
     if (step->result)
-        mpl_digest_text(result, moonplan_value_source(moonplan_document_root(step->result)));
+        mpl_digest_text(result, (moonplan_text){step->result->text, step->result->text_length});
     if (step->status != said->status) return "status";
     if (!same(mpl_text_of(result), said->result)) return "result";
     if (!same(mpl_text_of(evidence->result), said->result)) return "result's digest";

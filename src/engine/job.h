@@ -84,11 +84,10 @@ struct moonplan_job {
     /* Of the store in memory. */
     struct moonplan_job *before, *after;
     enum { MPL_NOWHERE, MPL_UNDER_WAY, MPL_WAITING, MPL_ENDED } place;
-    bool deduplicated; /* its plan's key was to be taken by it alone */
     /* A resumed job: the one that waits, which counts until something is written. */
     struct moonplan_job *waits;
     bool resumed; /* of that one: another goes on with it */
-    /* Of a store on disk: its own number for the job, and whether the job is ours. */
+    /* The store's own number for the job; and, of a store on disk, whether the job is ours. */
     int64_t row;
     bool leased;
     /* Set from wherever the host likes. */

@@ -4,28 +4,32 @@
 
 #include "../core/build.h"
 #include "../core/text.h"
+#include "job.h"
 
 /* -- Refusals ------------------------------------------------------------------*/
 
-bool mpl_twin_check(mpl_twin *twin, const char *id, const char *plan_digest,
-                    const char *caller_digest, const moonplan_job *job, moonplan_error *err) {
+bool mpl_twin_is(const char *plan_digest, const char *caller_digest, const moonplan_job *job) {
+    const mpl_evidence *evidence = mpl_job_of(job)->evidence;
+    return strcmp(plan_digest, evidence->plan) == 0 && strcmp(caller_digest, evidence->caller) == 0;
+}
+
+void mpl_twin_found(mpl_twin *twin, const char *id) {
+    twin->found = true;
+    memcpy(twin->id, id, strlen(id) + 1);
+}
+
+void mpl_twin_refuse(const mpl_twin *twin, const char *id, const char *plan_digest,
+                     const moonplan_job *job, moonplan_error *err) {
     const mpl_evidence *evidence = mpl_job_of(job)->evidence;
     moonplan_text there = mpl_text_of(id);
-    if (strcmp(plan_digest, evidence->plan) != 0) {
+    if (strcmp(plan_digest, evidence->plan) != 0)
         mpl_error_set(err, MOONPLAN_STORE_CONFLICT, MOONPLAN_NO_OFFSET, NULL,
                       "the key %q belongs to job %q, whose plan has the digest %s; this one has %s",
                       &twin->key, &there, plan_digest, evidence->plan);
-        return false;
-    }
-    if (strcmp(caller_digest, evidence->caller) != 0) {
+    else
         mpl_error_set(err, MOONPLAN_STORE_CONFLICT, MOONPLAN_NO_OFFSET, NULL,
                       "the key %q belongs to job %q, which has the same plan and another caller",
                       &twin->key, &there);
-        return false;
-    }
-    twin->found = true;
-    memcpy(twin->id, id, there.length + 1);
-    return true;
 }
 
 void mpl_approval_used(moonplan_error *err, const moonplan_job *job, size_t step) {
@@ -33,6 +37,17 @@ void mpl_approval_used(moonplan_error *err, const moonplan_job *job, size_t step
     moonplan_text id = mpl_step_text(machine->plan, machine->plan->steps[step].id);
     mpl_error_set(err, MOONPLAN_APPROVAL_USED, MOONPLAN_NO_OFFSET, NULL,
                   "the approval for step %q has been used already", &id);
+}
+
+bool mpl_approval_is_over(const moonplan_job *job, const mpl_change *change, moonplan_error *err) {
+    const mpl_job *machine = mpl_job_of(job);
+    if (mpl_engine_now(job->engine) < change->expires) return false;
+    moonplan_text id = mpl_step_text(machine->plan, machine->plan->steps[change->step].id);
+    char until[25];
+    mpl_time_write(until, change->expires);
+    mpl_error_set(err, MOONPLAN_APPROVAL_EXPIRED, MOONPLAN_NO_OFFSET, NULL,
+                  "the approval for step %q was good until %s", &id, until);
+    return true;
 }
 
 /* -- Filters -------------------------------------------------------------------*/

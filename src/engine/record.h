@@ -7,10 +7,16 @@
 /* -- Refusals ------------------------------------------------------------------*/
 
 /* There is a job with the twin's key: whether it is the one that `job` would be. */
-bool mpl_twin_check(mpl_twin *twin, const char *id, const char *plan_digest,
-                    const char *caller_digest, const moonplan_job *job, moonplan_error *err);
+bool mpl_twin_is(const char *plan_digest, const char *caller_digest, const moonplan_job *job);
+void mpl_twin_found(mpl_twin *twin, const char *id);
+/* None of those with the key is, and this is one of them. */
+void mpl_twin_refuse(const mpl_twin *twin, const char *id, const char *plan_digest,
+                     const moonplan_job *job, moonplan_error *err);
 /* The approval that the step was to begin with is spent. */
 void mpl_approval_used(moonplan_error *err, const moonplan_job *job, size_t step);
+/* Whether its time is over, by the engine's clock; nothing of the store may be under way, but for
+ * the transaction. */
+bool mpl_approval_is_over(const moonplan_job *job, const mpl_change *change, moonplan_error *err);
 
 /* -- Filters -------------------------------------------------------------------*/
 

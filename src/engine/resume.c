@@ -172,8 +172,10 @@ static bool check_versions(const again *a, moonplan_error *err) {
                 mpl_text_of(why.code == MOONPLAN_OK ? "is not there any more" : why.message);
             mpl_error_set(err,
                           why.code == MOONPLAN_MEMORY ? why.code : MOONPLAN_JOB_CAPABILITY_GONE,
-                          MOONPLAN_NO_OFFSET, NULL, "the capability %q of step %q %s%t", &name, &id,
-                          why.code == MOONPLAN_OK ? "" : "cannot be used: ", &reason);
+                          MOONPLAN_NO_OFFSET, NULL, "the capability %q of step %q %s%s%s%t", &name,
+                          &id, why.code == MOONPLAN_OK ? "" : "cannot be used: ",
+                          why.code == MOONPLAN_OK ? "" : moonplan_code_name(why.code),
+                          why.code == MOONPLAN_OK ? "" : ": ", &reason);
             return false;
         }
         if (!stored->job.evidence) continue;

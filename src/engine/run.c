@@ -3,6 +3,7 @@
 
 #include "../core/text.h"
 #include "approval.h"
+#include "record.h"
 
 const mpl_job *mpl_job_of(const moonplan_job *job) {
     return job->machine;
@@ -308,7 +309,13 @@ static bool find_capability(moonplan_job *job) {
         return true;
     }
     moonplan_text reason = {NULL, 0};
-    if (why.code != MOONPLAN_OK) reason = mpl_text_of(why.message);
+    if (why.code != MOONPLAN_OK) {
+        moonplan_error told;
+        mpl_error_set(&told, why.code, MOONPLAN_NO_OFFSET, NULL, "%s: %s",
+                      moonplan_code_name(why.code), why.message);
+        why = told;
+        reason = mpl_text_of(why.message);
+    }
     mpl_job_gone(machine, reason, mpl_engine_now(job->engine));
     return false;
 }
@@ -324,8 +331,10 @@ static void ask_outcome(moonplan_job *job) {
         mpl_job_resolved_by(job->machine, MPL_BY_CHECK);
         entry->check(entry->data, &job->want);
     }
-    if (job->answer.kind == MPL_ANSWER_NONE && entry && is_read(entry->view.risk) &&
-        !job->engine->keep_reads) {
+    /* And has said so when it was begun. */
+    const mpl_evidence *evidence = job->machine->evidence;
+    bool reads = entry && is_read(entry->view.risk) && (!evidence || is_read(evidence->risk));
+    if (job->answer.kind == MPL_ANSWER_NONE && reads && !job->engine->keep_reads) {
         mpl_job_resolved_by(job->machine, MPL_BY_POLICY);
         moonplan_want_retry(&job->want);
     }
@@ -385,10 +394,12 @@ static void answer(moonplan_job *job) {
 mpl_change mpl_run_change(const moonplan_job *job) {
     const mpl_job *machine = job->machine;
     mpl_change change = {.step = machine->step, .first_event = job->published};
-    const mpl_step_evidence *evidence =
-        machine->evidence ? &machine->evidence->steps[machine->step] : NULL;
+    const mpl_evidence *evidence = machine->evidence;
     bool begins = machine->steps[machine->step].status == MOONPLAN_RUNNING;
-    if (evidence && evidence->granted && begins) change.approval = evidence->approval;
+    if (evidence && evidence->granted[0] && begins) {
+        change.approval = evidence->granted;
+        change.expires = evidence->expires;
+    }
     return change;
 }
 
@@ -396,17 +407,22 @@ mpl_change mpl_run_change(const moonplan_job *job) {
 static bool write_down(moonplan_job *job, moonplan_error *err) {
     const mpl_store *store = &job->engine->store;
     mpl_change change = mpl_run_change(job);
-    bool fine = mpl_status_ended(job->machine->status)
-                    ? store->finish(store->data, job, &change, err)
-                    : store->checkpoint(store->data, job, &change, err);
+    bool fine;
+    if (store->checkpoint) {
+        /* The clock is asked meanwhile, which may end the engine, and not the store under it. */
+        mpl_engine_enter(job->engine);
+        fine = mpl_status_ended(job->machine->status)
+                   ? store->finish(store->data, job, &change, err)
+                   : store->checkpoint(store->data, job, &change, err);
+        mpl_engine_leave(job->engine);
+    } else {
+        fine = !change.approval || !mpl_approval_is_over(job, &change, err);
+    }
     if (fine) mpl_run_changed(job, &change);
     return fine;
 }
 
 void mpl_run_changed(moonplan_job *job, const mpl_change *change) {
-    mpl_job *machine = job->machine;
-    bool begins = machine->steps[machine->step].status == MOONPLAN_RUNNING;
-    if (machine->evidence && begins) machine->evidence->steps[machine->step].granted = false;
     if (change->cancel) moonplan_job_cancel(job);
 }
 
@@ -433,11 +449,11 @@ void mpl_run_commit(moonplan_job *job) {
         fine = false;
         mpl_error_set(&err, MOONPLAN_STORE_FAILED, MOONPLAN_NO_OFFSET, NULL,
                       "the engine was closed, and its store with it");
-    } else if (engine->store.checkpoint) {
+    } else {
         fine = write_down(job, &err);
     }
     if (!fine) {
-        mpl_job_stop(machine, &err);
+        if (!mpl_approval_again(job, &err)) mpl_job_stop(machine, &err);
         return;
     }
     mpl_job_commit(machine);

@@ -14,12 +14,15 @@
 typedef struct mpl_change {
     size_t step, first_event;
     /* The step begins with this approval, which is marked as used: approval.used when it was
-     * before. NULL: without. */
+     * before, and approval.expired when its time is over by then (mpl_approval_is_over). NULL:
+     * without. */
     const char *approval;
+    int64_t expires;
     bool cancel; /* comes out: somebody wants the job to end */
 } mpl_change;
 
-/* A submission that asks for the job that was made of the same plan before. */
+/* A submission that asks for the job that was made of the same plan before: the first one of those
+ * with its plan digest and caller, whether that one asked or not. */
 typedef struct mpl_twin {
     moonplan_text key;
     bool found;                /* comes out: nothing was submitted, because there is */
@@ -43,8 +46,8 @@ typedef struct mpl_store {
     void *data;
     /* What is written outlives the process: a plan's inputs are owned from submission on. */
     bool durable;
-    /* A new job, which belongs to this store's owner from now on. With a twin that has another
-     * plan digest or caller: store.conflict. */
+    /* A new job, which belongs to this store's owner from now on. With a twin, where all jobs of
+     * its key have another plan digest or caller: store.conflict. */
     bool (*submit)(void *data, moonplan_job *job, mpl_twin *twin, moonplan_error *err);
     /* Both are for the job's owner alone, and renew its lease: store.conflict when it has lost it.
      * A job that waits belongs to nobody afterwards. */

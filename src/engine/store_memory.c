@@ -20,6 +20,7 @@ typedef struct use {
 typedef struct memory {
     mpl_alloc *alloc;
     size_t keep, kept;
+    int64_t last_row; /* jobs, from 1, in the order in which they came */
     jobs under_way, waiting, ended;
     use *uses;
     size_t use_count, use_capacity;
@@ -62,14 +63,57 @@ static moonplan_job *find(const memory *store, moonplan_text id) {
 
 /* -- Submission ----------------------------------------------------------------*/
 
-static const moonplan_job *find_twin(const jobs *list, moonplan_text key) {
+/* Those with the twin's key, as far as they have been looked at: the first one that it is, and the
+ * first that it is not, with its plan's digest. */
+typedef struct twins {
+    const moonplan_job *same, *other;
+    char plan[MPL_DIGEST_TEXT];
+} twins;
+
+/* A job that nobody wanted evidence of has no digests yet. */
+static bool digest(mpl_alloc *alloc, const mpl_job *machine, char plan[MPL_DIGEST_TEXT],
+                   char caller[MPL_DIGEST_TEXT]) {
+    if (machine->evidence) {
+        memcpy(plan, machine->evidence->plan, MPL_DIGEST_TEXT);
+        memcpy(caller, machine->evidence->caller, MPL_DIGEST_TEXT);
+        return true;
+    }
+    caller[0] = 0;
+    return moonplan_step_plan_digest(machine->plan, plan) &&
+           (!machine->caller ||
+            mpl_digest_value(caller, moonplan_document_root(machine->caller), alloc));
+}
+
+static bool look_for_twins(mpl_alloc *alloc, const jobs *list, const mpl_twin *twin,
+                           const moonplan_job *wanted, twins *out) {
     for (const moonplan_job *job = list->first; job; job = job->after) {
         const mpl_job *machine = job->machine;
-        if (job->deduplicated &&
-            mpl_text_equal(mpl_step_text(machine->plan, machine->plan->key), key))
-            return job;
+        char plan[MPL_DIGEST_TEXT], caller[MPL_DIGEST_TEXT];
+        moonplan_text key = mpl_step_text(machine->plan, machine->plan->key);
+        if (!key.bytes || !mpl_text_equal(key, twin->key)) continue;
+        if (!digest(alloc, machine, plan, caller)) return false;
+        const moonplan_job **first = mpl_twin_is(plan, caller, wanted) ? &out->same : &out->other;
+        if (*first && (*first)->row <= job->row) continue;
+        *first = job;
+        if (first == &out->other) memcpy(out->plan, plan, sizeof out->plan);
     }
-    return NULL;
+    return true;
+}
+
+static bool find_twin(const memory *store, mpl_twin *twin, const moonplan_job *job,
+                      moonplan_error *err) {
+    const jobs *const all[] = {&store->ended, &store->waiting, &store->under_way};
+    twins found = {.same = NULL};
+    for (size_t i = 0; i < 3; i++) {
+        if (look_for_twins(store->alloc, all[i], twin, job, &found)) continue;
+        mpl_error_memory(err);
+        return false;
+    }
+    if (found.same)
+        mpl_twin_found(twin, found.same->machine->id);
+    else if (found.other)
+        mpl_twin_refuse(twin, found.other->machine->id, found.plan, job, err);
+    return found.same || !found.other;
 }
 
 static bool submit(void *data, moonplan_job *job, mpl_twin *twin, moonplan_error *err) {
@@ -81,15 +125,9 @@ static bool submit(void *data, moonplan_job *job, mpl_twin *twin, moonplan_error
                       "there is a job %q already", &id);
         return false;
     }
-    if (twin) {
-        const moonplan_job *found = find_twin(&store->ended, twin->key);
-        if (!found) found = find_twin(&store->waiting, twin->key);
-        if (!found) found = find_twin(&store->under_way, twin->key);
-        if (found)
-            return mpl_twin_check(twin, found->machine->id, found->machine->evidence->plan,
-                                  found->machine->evidence->caller, job, err);
-        job->deduplicated = true;
-    }
+    if (twin && !find_twin(store, twin, job, err)) return false;
+    if (twin && twin->found) return true;
+    job->row = ++store->last_row;
     put_last(store, job, MPL_UNDER_WAY);
     return true;
 }
@@ -129,6 +167,7 @@ static bool used(void *data, const char *approval, const moonplan_job *job, size
 static bool mark_used(memory *store, const moonplan_job *job, const mpl_change *change,
                       moonplan_error *err) {
     const char *id = job->machine->id;
+    if (mpl_approval_is_over(job, change, err)) return false;
     if (is_used(store, change->approval, id, change->step)) {
         mpl_approval_used(err, job, change->step);
         return false;
@@ -211,7 +250,7 @@ static void adopt(void *data, const mpl_stored *stored, moonplan_job *job) {
     (void)stored;
     moonplan_job *old = find_in(&store->waiting, moonplan_job_id(job));
     if (old) {
-        job->deduplicated = old->deduplicated;
+        job->row = old->row;
         job->waits = old;
         old->resumed = true;
     }

@@ -194,7 +194,6 @@ static bool copy_evidence(mpl_stored *stored, const mpl_job *job) {
         const mpl_step_evidence *from = &job->evidence->steps[n];
         mpl_step_evidence *to = &stored->evidence[n];
         *to = *from;
-        to->granted = false;
         to->version = to->risk = (moonplan_text){NULL, 0};
         if (!copy_text(stored, &to->version, from->version) ||
             !copy_text(stored, &to->risk, from->risk))

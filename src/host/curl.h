@@ -22,7 +22,7 @@ typedef struct mpl_curl {
     __typeof__(&curl_slist_free_all) slist_free_all;
 } mpl_curl;
 
-/* NULL, or a line that says why not. */
+/* NULL, or a line that says why not; an empty one where memory is short. */
 const char *mpl_curl_open(mpl_curl *curl);
 void mpl_curl_close(mpl_curl *curl);
 

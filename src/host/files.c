@@ -94,6 +94,9 @@ static bool unavailable(moonplan_error *err, moonplan_text text, int error) {
     case EDQUOT:
         why = "does not fit on the disk";
         break;
+    case EFBIG:
+        why = "would be larger than this process may make a file (ulimit -f)";
+        break;
     case EMFILE:
     case ENFILE:
         why = "cannot be opened: too many files are open";
@@ -177,23 +180,25 @@ static int open_below(moonplan_root *root, const place *to, int flags) {
 }
 
 /* Of a guarded root: what was opened, and the folders that it stands in. 0 or an errno. */
-static int guard(moonplan_root *root, const place *to, const struct stat *opened) {
+static int guard(moonplan_root *root, const place *to, int file, const struct stat *opened) {
     if (!root->guarded) return 0;
-    struct stat found = *opened;
+    if (mpl_guard_open(file, opened, root->owner, false)) return EKEYREJECTED;
     place above = *to;
+    const char *slash;
     int error = 0;
-    for (;;) {
-        if (mpl_guard_open(&found, root->owner, false)) return EKEYREJECTED;
-        const char *slash = memrchr(above.bytes, '/', above.length);
-        if (!slash) return 0;
+    while (!error && (slash = memrchr(above.bytes, '/', above.length)) != NULL) {
+        struct stat found;
         above.length = (size_t)(slash - above.bytes);
         above.bytes[above.length] = 0;
         int folder = open_below(root, &above, O_PATH | O_DIRECTORY);
         if (folder < 0) return errno;
-        if (fstat(folder, &found) != 0) error = errno;
+        if (fstat(folder, &found) != 0)
+            error = errno;
+        else if (mpl_guard_open(folder, &found, root->owner, false))
+            error = EKEYREJECTED;
         close(folder);
-        if (error) return error;
     }
+    return error;
 }
 
 /* A file to read from: nothing waits (O_NONBLOCK: not even a FIFO without a writer), and nothing
@@ -211,7 +216,7 @@ static int open_regular(moonplan_root *root, const place *to, struct stat *found
     else if (found->st_nlink != 1 && !root->trusted)
         error = EMLINK;
     else
-        error = guard(root, to, found);
+        error = guard(root, to, file, found);
     if (!error) return file;
     close(file);
     errno = error;
@@ -220,7 +225,7 @@ static int open_regular(moonplan_root *root, const place *to, struct stat *found
 
 static bool guard_root(const moonplan_root *root, moonplan_text text, moonplan_error *err) {
     struct stat found;
-    bool above;
+    bool above = false;
     int error = mpl_guard_folder(root->folder, root->owner, &found, &above);
     if (error && error != EKEYREJECTED) return unavailable(err, text, error);
     bool foreign = found.st_uid != 0 && found.st_uid != root->owner && found.st_uid != geteuid();
@@ -237,6 +242,23 @@ static bool guard_root(const moonplan_root *root, moonplan_text text, moonplan_e
                               "out",
                       &text);
     return !error;
+}
+
+/* -1 with errno; EKEYREJECTED for a link that does not hold. */
+static int open_root(const char *path, bool guarded) {
+    const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+    char name[NAME_MOST + 1];
+    int above = AT_FDCWD, folder, error;
+    if (guarded && (error = mpl_guard_walk(path, true, &above, name)) != 0) {
+        errno = error;
+        return -1;
+    }
+    do folder = guarded ? openat(above, name, flags | O_NOFOLLOW) : open(path, flags);
+    while (folder < 0 && errno == EINTR);
+    error = errno;
+    if (guarded) close(above);
+    errno = error;
+    return folder;
 }
 
 moonplan_root *moonplan_root_open(const char *bytes, size_t length, unsigned flags,
@@ -260,14 +282,17 @@ moonplan_root *moonplan_root_open(const char *bytes, size_t length, unsigned fla
         return NULL;
     }
     struct stat found;
-    int folder;
-    do folder = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    while (folder < 0 && errno == EINTR);
+    int folder = open_root(name, (flags & MOONPLAN_ROOT_GUARDED) != 0);
     if (folder < 0 || fstat(folder, &found) != 0) {
         int error = errno;
         if (folder >= 0) close(folder);
         mpl_release(&alloc, root, sizeof *root);
-        if (error == ENOENT || error == ENOTDIR)
+        if (error == EKEYREJECTED)
+            mpl_error_set(err, MOONPLAN_FILE_UNAVAILABLE, MOONPLAN_NO_OFFSET, NULL,
+                          "%q leads over a symbolic link that others than root and the user %u, "
+                          "who opens it, can change",
+                          &text, (uint64_t)geteuid());
+        else if (error == ENOENT || error == ENOTDIR)
             mpl_error_set(err, MOONPLAN_FILE_UNAVAILABLE, MOONPLAN_NO_OFFSET, NULL,
                           error == ENOENT ? "there is no folder %q" : "%q is no folder", &text);
         else

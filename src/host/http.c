@@ -259,7 +259,7 @@ static mpl_http_end find_addresses(mpl_http *http, const mpl_http_policy *policy
 
 #ifdef MOONPLAN_WITH_CURL
 
-/* NULL, or why there is no libcurl. */
+/* NULL, or why there is no libcurl; "" where memory is short. */
 static const char *open_door(mpl_http *http) {
     pthread_mutex_lock(&http->mutex);
     const char *why = http->open ? NULL : mpl_curl_open(&http->curl);
@@ -307,7 +307,7 @@ mpl_http_end mpl_http_perform(mpl_http *http, const mpl_http_policy *policy,
     *reason = refusal(policy, request);
     if (*reason) return MPL_HTTP_REFUSED;
     *reason = open_door(http);
-    if (*reason) return MPL_HTTP_FAILED;
+    if (*reason) return **reason ? MPL_HTTP_FAILED : MPL_HTTP_MEMORY;
     if (!enter(http, request->deadline)) {
         *reason = "other requests took all the time there was";
         return MPL_HTTP_LATE;

@@ -21,6 +21,7 @@
 #include "../core/error.h"
 #include "../core/path.h"
 #include "../core/text.h"
+#include "guard.h"
 
 #define COMMENT     "untrusted comment: "
 #define FILE_MOST   4096
@@ -385,8 +386,19 @@ static bool unavailable(moonplan_error *err, const char *path, int error) {
     case ENXIO:
         format = "%q is no regular file";
         break;
-    case EFBIG:
+    case EMSGSIZE: /* ours */
         format = "%q is too long for a key";
+        break;
+    case EKEYREJECTED: /* ours */
+        format = "others could change %q, or put another file in its place: it, its folders and "
+                 "the links to it have to be root's, or of whom they belong to, alone";
+        break;
+    case EFBIG:
+        format = "%q would be larger than this process may make a file (ulimit -f)";
+        break;
+    case EMFILE:
+    case ENFILE:
+        format = "%q cannot be opened: too many files are open";
         break;
     default:
         format = "%q cannot be read or written";
@@ -406,22 +418,34 @@ static int read_whole(int file, char out[FILE_MOST], size_t *length) {
         if (got == 0) return 0;
         *length += (size_t)got;
     }
-    return EFBIG;
+    return EMSGSIZE;
+}
+
+/* Whoever can put another key in the place of this one says whose signatures count. */
+static int guard(int folder, int file, const struct stat *found) {
+    struct stat guilty;
+    bool above = true;
+    if (mpl_guard_open(file, found, found->st_uid, false)) return EKEYREJECTED;
+    return mpl_guard_folder(folder, found->st_uid, &guilty, &above);
 }
 
 static bool read_file(char out[FILE_MOST], size_t *length, const char *path, bool secret,
                       moonplan_error *err) {
-    struct stat found;
-    int file;
-    do file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (secret ? O_NOFOLLOW : 0));
+    char name[MPL_PATH_NAME_MOST + 1];
+    struct stat found = {0};
+    int folder, file;
+    int error = mpl_guard_walk(path, !secret, &folder, name);
+    if (error) return unavailable(err, path, error);
+    do file = openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW);
     while (file < 0 && errno == EINTR);
-    if (file < 0) return unavailable(err, path, errno);
-    int error = fstat(file, &found) != 0 ? errno : 0;
+    error = file < 0 || fstat(file, &found) != 0 ? errno : 0;
     if (!error && S_ISDIR(found.st_mode)) error = EISDIR;
     if (!error && !S_ISREG(found.st_mode)) error = ENXIO;
     bool open_to_all = !error && secret && (found.st_mode & 077) != 0;
+    if (!error && !open_to_all) error = guard(folder, file, &found);
     if (!error && !open_to_all) error = read_whole(file, out, length);
-    close(file);
+    if (file >= 0) close(file);
+    close(folder);
     if (error) return unavailable(err, path, error);
     if (!open_to_all) return true;
     moonplan_text text = {path, strlen(path)};

@@ -17,6 +17,8 @@ typedef enum mpl_presence {
 void mpl_owner_name(char out[MPL_OWNER_SIZE]);
 /* `pid` is set where the owner is there. */
 mpl_presence mpl_owner_presence(moonplan_text owner, uint64_t *pid);
+/* The same, with another folder in /proc's place. */
+mpl_presence mpl_owner_presence_in(const char *proc, moonplan_text owner, uint64_t *pid);
 /* Milliseconds since 1970 by the system's clock, which all processes share. */
 int64_t mpl_system_time(void);
 

@@ -42,7 +42,7 @@ typedef struct mpl_sqlite {
 #undef MPL_SQLITE_FIELD
 } mpl_sqlite;
 
-/* NULL, or a line that says why not. */
+/* NULL, or a line that says why not; an empty one where memory is short. */
 const char *mpl_sqlite_open(mpl_sqlite *sqlite);
 
 #endif

@@ -146,6 +146,28 @@ static bool set_head(mpl_sqlite_store *store, const mpl_head *all, moonplan_erro
 
 /* -- Submission ----------------------------------------------------------------*/
 
+/* The first job of the key is not the one that is looked for: a later one may be, which was made
+ * without asking. */
+static bool find_same(mpl_sqlite_store *store, mpl_twin *twin, const char *first,
+                      const char *plan_digest, const moonplan_job *job, moonplan_error *err) {
+    const mpl_evidence *evidence = job->machine->evidence;
+    bool row;
+    sqlite3_stmt *statement = mpl_sqlite_take(store, MPL_SQL_FIND_SAME, err);
+    if (!statement) return false;
+    mpl_bind_word(store, statement, 1, evidence->plan);
+    mpl_bind_word(store, statement, 2, evidence->caller);
+    if (!mpl_sqlite_row(store, statement, &row, err)) return false;
+    if (row) {
+        char id[MOONPLAN_ID_SIZE] = "";
+        moonplan_text text = mpl_column_text(store, statement, 0);
+        if (text.length < sizeof id) memcpy(id, text.bytes, text.length);
+        mpl_twin_found(twin, id);
+    } else {
+        mpl_twin_refuse(twin, first, plan_digest, job, err);
+    }
+    return mpl_sqlite_give(store, statement, row, err);
+}
+
 static bool find_twin(mpl_sqlite_store *store, mpl_twin *twin, const moonplan_job *job,
                       moonplan_error *err) {
     bool row;
@@ -163,7 +185,10 @@ static bool find_twin(mpl_sqlite_store *store, mpl_twin *twin, const moonplan_jo
             texts[i] = mpl_column_text(store, statement, i);
             if (texts[i].length < rooms[i]) memcpy(copies[i], texts[i].bytes, texts[i].length);
         }
-        fine = mpl_twin_check(twin, id, plan, caller, job, err);
+        if (mpl_twin_is(plan, caller, job))
+            mpl_twin_found(twin, id);
+        else
+            fine = find_same(store, twin, id, plan, job, err);
     }
     return mpl_sqlite_give(store, statement, fine, err);
 }
@@ -216,11 +241,11 @@ static bool add_steps(mpl_sqlite_store *store, const mpl_job *job, int64_t row,
     return true;
 }
 
-static bool add_key(mpl_sqlite_store *store, const mpl_twin *twin, int64_t row,
-                    moonplan_error *err) {
+/* The key is that of the first job that has it, whether that one asked for others or not. */
+static bool add_key(mpl_sqlite_store *store, moonplan_text key, int64_t row, moonplan_error *err) {
     sqlite3_stmt *statement = mpl_sqlite_take(store, MPL_SQL_ADD_KEY, err);
     if (!statement) return false;
-    mpl_bind_text(store, statement, 1, twin->key);
+    mpl_bind_text(store, statement, 1, key);
     mpl_bind_number(store, statement, 2, row);
     return mpl_sqlite_run(store, statement, err);
 }
@@ -271,6 +296,7 @@ static bool set_job(mpl_sqlite_store *store, const mpl_job *job, int64_t row, co
 static bool write_job(mpl_sqlite_store *store, const moonplan_job *handle, mpl_twin *twin,
                       mpl_head *all, int64_t *row, moonplan_error *err) {
     const mpl_job *job = handle->machine;
+    moonplan_text key = mpl_step_text(job->plan, job->plan->key);
     mpl_head own = {.sequence = 0};
     memcpy(own.digest, mpl_no_digest, sizeof own.digest);
     *row = 0;
@@ -278,7 +304,7 @@ static bool write_job(mpl_sqlite_store *store, const moonplan_job *handle, mpl_t
     if (twin && !find_twin(store, twin, handle, err)) return false;
     if (twin && twin->found) return true;
     return add_job(store, job, row, err) && add_steps(store, job, *row, err) &&
-           (!twin || add_key(store, twin, *row, err)) &&
+           (!key.bytes || add_key(store, key, *row, err)) &&
            add_events(store, job, 0, *row, all, &own, err) &&
            set_job(store, job, *row, &own, true, err);
 }
@@ -322,6 +348,8 @@ static bool find_use(mpl_sqlite_store *store, const char *approval, const moonpl
 static bool add_use(mpl_sqlite_store *store, const moonplan_job *job, const mpl_change *change,
                     moonplan_error *err) {
     bool found;
+    /* Here, where nobody is waited for any more. */
+    if (mpl_approval_is_over(job, change, err)) return false;
     if (!find_use(store, change->approval, job, change->step, &found, err)) return false;
     if (found) {
         mpl_approval_used(err, job, change->step);
@@ -473,6 +501,7 @@ static bool cancelled(void *data, const moonplan_job *job) {
 static void release(void *data) {
     mpl_sqlite_store *store = data;
     mpl_alloc alloc = store->alloc;
+    moonplan_error err;
     /* Jobs may outlive their store. */
     while (store->held) {
         moonplan_job *job = store->held;
@@ -481,6 +510,10 @@ static void release(void *data) {
     }
     if (store->db) {
         for (size_t i = 0; i < MPL_SQL_COUNT; i++) store->sqlite.finalize(store->statements[i]);
+        mpl_sqlite_store_stays(store, &err);
+        /* Else the log would be written to what is left of the file, and be deleted. */
+        if (store->cut)
+            store->sqlite.db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         store->sqlite.close_v2(store->db);
     }
     mpl_buffer_close(&store->scratch);
@@ -517,8 +550,10 @@ bool mpl_store_sqlite(mpl_store *store, const mpl_sqlite_setup *setup, moonplan_
         if (made->path_length) memcpy(made->path, setup->path.bytes, made->path_length);
         made->path[made->path_length] = 0;
         missing = mpl_sqlite_open(&made->sqlite);
-        if (missing)
+        if (missing && *missing)
             mpl_error_set(err, MOONPLAN_STORE_OPEN, MOONPLAN_NO_OFFSET, NULL, "%s", missing);
+        else if (missing)
+            mpl_error_memory(err);
         fine = !missing && mpl_sqlite_store_open(made, setup, err);
     }
     if (!fine) {

@@ -40,6 +40,7 @@ typedef enum mpl_sql {
     MPL_SQL_ADD_EVENT,
     MPL_SQL_ADD_KEY,
     MPL_SQL_FIND_KEY,
+    MPL_SQL_FIND_SAME,
     MPL_SQL_SET_JOB,
     MPL_SQL_SET_STEP,
     MPL_SQL_JOB_HEAD,
@@ -83,8 +84,10 @@ typedef struct mpl_sqlite_store {
     uint64_t files[3][2]; /* device and inode of the file, its log and the log's index */
     unsigned char log_header[MPL_LOG_HEADER];
     int64_t log_size; /* as it was when it had this header */
+    int64_t file_size, index_size;
     bool read_only;
     bool broken; /* a transaction could not be rolled back: nothing more is done */
+    bool cut;    /* the file is shorter than it was, or the log's index is */
     int64_t lease_ms;
     char owner[MPL_OWNER_SIZE];
     moonplan_job *held; /* those that are ours, by their `after` */
@@ -101,6 +104,9 @@ bool mpl_sqlite_store_open(mpl_sqlite_store *store, const mpl_sqlite_setup *setu
 /* Whether the file and its log are still where they were; false with *err. What is written to files
  * that have no name any more is lost with this process. */
 bool mpl_sqlite_store_stays(mpl_sqlite_store *store, moonplan_error *err);
+/* The same for the log's index alone, which SQLite has mapped into memory: to look at what was cut
+ * off of it ends the process (SIGBUS). */
+bool mpl_sqlite_index_stays(mpl_sqlite_store *store, moonplan_error *err);
 
 /* -- Statements (store_sqlite_sql.c) --------------------------------------------*/
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -160,6 +161,35 @@ static bool check_marks(mpl_sqlite_store *store, moonplan_error *err) {
     return false;
 }
 
+static bool is_table(moonplan_text sql) {
+    size_t n = 0;
+    while (n < TABLES && !mpl_text_is(sql, tables[n])) n++;
+    return n < TABLES;
+}
+
+/* In any order, which VACUUM changes. No name is there twice, so that as many as ours are ours. */
+static bool check_tables(mpl_sqlite_store *store, moonplan_error *err) {
+    sqlite3_stmt *statement = NULL;
+    size_t n = 0;
+    bool same = true;
+    int code = store->sqlite.prepare_v2(
+        store->db,
+        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite~_%' "
+        "ESCAPE '~'",
+        -1, &statement, NULL);
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = store->sqlite.step(statement);
+        if (code != SQLITE_ROW) break;
+        same = same && is_table(mpl_column_text(store, statement, 0));
+        n++;
+    }
+    store->sqlite.finalize(statement);
+    if (code != SQLITE_DONE) return mpl_sqlite_fail(store, code, err);
+    if (same && n == TABLES) return true;
+    return refuse(store, MOONPLAN_STORE_CORRUPT, "has other tables than a store of its version",
+                  err);
+}
+
 /* Open the path as a URI, in which a few characters mean something, with a query behind it. */
 static int open_uri(mpl_sqlite_store *store, const char *path, const char *query, int flags) {
     static const char digits[] = "0123456789abcdef";
@@ -187,12 +217,29 @@ static void close_db(mpl_sqlite_store *store) {
     store->db = NULL;
 }
 
-/* Look at the file's marks without touching it: no lock, no recovery, nothing made beside it. What
- * cannot be read so, because somebody is writing, is left to the real opening. */
+/* Whether all that there is stands in the file itself, so that nobody is writing to it. */
+static bool is_at_rest(const char *path) {
+    char name[PATH_MAX + 16];
+    struct stat status;
+    memcpy(name, path, strlen(path));
+    memcpy(name + strlen(path), "-journal", sizeof "-journal");
+    if (lstat(name, &status) == 0) return false;
+    memcpy(name + strlen(path), "-wal", sizeof "-wal");
+    return lstat(name, &status) != 0 || status.st_size == 0;
+}
+
+/* Look at the file without touching it: no lock, no recovery, nothing made beside it. What cannot
+ * be read so, because somebody is writing, is left to the real opening; and so are the tables. */
 static bool peek(mpl_sqlite_store *store, const char *path, moonplan_error *err) {
+    bool rests = is_at_rest(path);
     int code = open_uri(store, path, "?immutable=1", SQLITE_OPEN_READONLY);
     moonplan_error why = {.code = MOONPLAN_OK};
     bool fine = code == SQLITE_OK && check_marks(store, &why);
+    if (fine && rests && !check_tables(store, &why) && is_at_rest(path)) {
+        close_db(store);
+        *err = why;
+        return false;
+    }
     int seen = store->db ? store->sqlite.extended_errcode(store->db) & 0xff : code & 0xff;
     close_db(store);
     if (fine) return true;
@@ -230,35 +277,6 @@ static bool settle(mpl_sqlite_store *store, int busy_ms, moonplan_error *err) {
         return false;
     return full == 2 ||
            refuse(store, MOONPLAN_STORE_OPEN, "cannot be set to synchronous FULL", err);
-}
-
-static bool is_table(moonplan_text sql) {
-    size_t n = 0;
-    while (n < TABLES && !mpl_text_is(sql, tables[n])) n++;
-    return n < TABLES;
-}
-
-/* In any order, which VACUUM changes. No name is there twice, so that as many as ours are ours. */
-static bool check_tables(mpl_sqlite_store *store, moonplan_error *err) {
-    sqlite3_stmt *statement = NULL;
-    size_t n = 0;
-    bool same = true;
-    int code = store->sqlite.prepare_v2(
-        store->db,
-        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite~_%' "
-        "ESCAPE '~'",
-        -1, &statement, NULL);
-    while (code == SQLITE_OK || code == SQLITE_ROW) {
-        code = store->sqlite.step(statement);
-        if (code != SQLITE_ROW) break;
-        same = same && is_table(mpl_column_text(store, statement, 0));
-        n++;
-    }
-    store->sqlite.finalize(statement);
-    if (code != SQLITE_DONE) return mpl_sqlite_fail(store, code, err);
-    if (same && n == TABLES) return true;
-    return refuse(store, MOONPLAN_STORE_CORRUPT, "has other tables than a store of its version",
-                  err);
 }
 
 /* -- Making --------------------------------------------------------------------*/
@@ -310,7 +328,9 @@ static bool sync_folder(const char *path) {
 
 static bool refuse_errno(mpl_sqlite_store *store, int error, moonplan_error *err) {
     moonplan_text path = {store->path, store->path_length};
-    if (error == ENOSPC || error == EDQUOT || error == EFBIG)
+    if (error == ENOMEM)
+        mpl_error_memory(err);
+    else if (error == ENOSPC || error == EDQUOT || error == EFBIG)
         mpl_error_set(err, MOONPLAN_STORE_FULL, MOONPLAN_NO_OFFSET, NULL,
                       "there is no room to make the store %q", &path);
     else
@@ -324,6 +344,27 @@ static bool refuse_errno(mpl_sqlite_store *store, int error, moonplan_error *err
     return false;
 }
 
+/* Whether this is the journal of somebody who makes a store in a file that is empty, or was killed
+ * at it: SQLite waits for the one, and throws away what the other has left. Its first bytes are
+ * zeros until it is synchronized; the pages that the file had follow (SQLite's file format, section
+ * 3.1), which are none. */
+static bool is_makers(const char *path, const char *name) {
+    static const unsigned char magic[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+    static const unsigned char zeros[12];
+    unsigned char header[28];
+    struct stat status;
+    if (lstat(path, &status) != 0) return false;
+    int file = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return errno == ENOENT; /* it has come to its end */
+    bool regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    ssize_t length = regular ? pread(file, header, sizeof header, 0) : -1;
+    close(file);
+    if (length == 0) return true; /* it has just begun */
+    return length == (ssize_t)sizeof header &&
+           (memcmp(header, magic, sizeof magic) == 0 || memcmp(header, zeros, sizeof zeros) == 0) &&
+           memcmp(header + 16, zeros, 4) == 0;
+}
+
 /* Beside a file that is not there, or is empty, a log is what remains of another: SQLite would take
  * its pages for the new one's. *left: such a one, in `name`. False when another process has made
  * the file meanwhile, whose log it is then. */
@@ -334,7 +375,8 @@ static bool is_left(const char *path, char name[PATH_MAX + 16], bool *left) {
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !*left; i++) {
         memcpy(name, path, strlen(path));
         memcpy(name + strlen(path), suffixes[i], strlen(suffixes[i]) + 1);
-        *left = lstat(name, &status) == 0;
+        *left = lstat(name, &status) == 0 &&
+                !(strcmp(suffixes[i], "-journal") == 0 && is_makers(path, name));
     }
     return !*left || lstat(path, &status) != 0 || status.st_size == 0;
 }
@@ -355,6 +397,13 @@ static void remove_temporary(char temporary[PATH_MAX + 24]) {
         memcpy(temporary + length, suffixes[i], strlen(suffixes[i]) + 1);
         unlink(temporary);
     }
+}
+
+/* Unless there is a file of that name. Where the file system does not know how to rename so, it has
+ * both names for a moment, and for good if the process is killed then. */
+static bool give_name(const char *temporary, const char *path) {
+    if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return true;
+    return (errno == EINVAL || errno == ENOSYS) && link(temporary, path) == 0;
 }
 
 /* Whole under another name, and then under its own: a file that is found has all that it needs,
@@ -378,7 +427,7 @@ static bool make_file(mpl_sqlite_store *store, const char *path, moonplan_error 
     if (fine && is_left(path, name, &left)) {
         if (left)
             fine = refuse_left(store, name, err);
-        else if (link(temporary, path) != 0 && errno != EEXIST)
+        else if (!give_name(temporary, path) && errno != EEXIST)
             fine = refuse_errno(store, errno, err);
     }
     remove_temporary(temporary);
@@ -431,8 +480,22 @@ static bool check_file(mpl_sqlite_store *store, const struct stat *status, moonp
 
 /* -- Staying where it is -------------------------------------------------------*/
 
-static bool identify(mpl_sqlite_store *store, uint64_t out[3][2]) {
-    static const char *const suffixes[] = {"", "-shm", "-wal"};
+#define INDEX_SUFFIX "-shm"
+
+/* With `cut`, what is left of it is not written to either. */
+static bool has_gone(mpl_sqlite_store *store, bool cut, moonplan_error *err) {
+    moonplan_text path = {store->path, store->path_length};
+    store->broken = true;
+    store->cut = store->cut || cut;
+    mpl_error_set(err, MOONPLAN_STORE_FAILED, MOONPLAN_NO_OFFSET, NULL,
+                  "the store %q, or its log, was moved, deleted or cut off while it was in use: "
+                  "what is written now may be lost",
+                  &path);
+    return false;
+}
+
+static bool identify(mpl_sqlite_store *store, uint64_t out[3][2], int64_t sizes[3]) {
+    static const char *const suffixes[] = {"", INDEX_SUFFIX, "-wal"};
     size_t length = store->real_size - sizeof "-wal";
     struct stat status;
     for (size_t i = 0; i < 3; i++) {
@@ -440,8 +503,37 @@ static bool identify(mpl_sqlite_store *store, uint64_t out[3][2]) {
         if (lstat(store->real, &status) != 0) return false;
         out[i][0] = (uint64_t)status.st_dev;
         out[i][1] = (uint64_t)status.st_ino;
+        sizes[i] = status.st_size;
     }
     return true;
+}
+
+/* SQLite notices no more whether the file itself is as long as it was: pages that it holds in
+ * memory are good all the same, and those that are gone are filled with zeros. It only grows, but
+ * for a VACUUM of somebody's, after which it has all the pages that there are. */
+static bool file_stays(mpl_sqlite_store *store, int64_t size, bool *stays, moonplan_error *err) {
+    int64_t pages = 0, page_size = 0;
+    *stays = true;
+    if (size < store->file_size) {
+        moonplan_error why;
+        *stays = number_of(store, "PRAGMA page_count", &pages, &why) &&
+                 number_of(store, "PRAGMA page_size", &page_size, &why);
+        if (!*stays && why.code == MOONPLAN_MEMORY) {
+            *err = why;
+            return false;
+        }
+        *stays = *stays && page_size > 0 && pages <= size / page_size;
+    }
+    store->file_size = size;
+    return true;
+}
+
+bool mpl_sqlite_index_stays(mpl_sqlite_store *store, moonplan_error *err) {
+    struct stat status;
+    if (!store->real) return true;
+    memcpy(store->real + store->real_size - sizeof INDEX_SUFFIX, INDEX_SUFFIX, sizeof INDEX_SUFFIX);
+    if (lstat(store->real, &status) != 0 || status.st_size >= store->index_size) return true;
+    return has_gone(store, true, err);
 }
 
 /* SQLite does not look whether the log is as long as it was, and writes on behind the hole. An
@@ -468,16 +560,16 @@ static bool log_stays(mpl_sqlite_store *store) {
 
 bool mpl_sqlite_store_stays(mpl_sqlite_store *store, moonplan_error *err) {
     uint64_t now[3][2];
-    if (!store->real ||
-        (identify(store, now) && memcmp(now, store->files, sizeof now) == 0 && log_stays(store)))
-        return true;
-    store->broken = true;
-    moonplan_text path = {store->path, store->path_length};
-    mpl_error_set(err, MOONPLAN_STORE_FAILED, MOONPLAN_NO_OFFSET, NULL,
-                  "the store %q, or its log, was moved, deleted or cut off while it was in use: "
-                  "what is written now may be lost",
-                  &path);
-    return false;
+    int64_t sizes[3];
+    bool stays;
+    if (!store->real) return true;
+    if (!mpl_sqlite_index_stays(store, err)) return false;
+    if (!identify(store, now, sizes) || memcmp(now, store->files, sizeof now) != 0 ||
+        !log_stays(store))
+        return has_gone(store, false, err);
+    if (!file_stays(store, sizes[0], &stays, err)) return false;
+    store->index_size = sizes[1];
+    return stays || has_gone(store, true, err);
 }
 
 static bool remember_place(mpl_sqlite_store *store, const char *path, moonplan_error *err) {
@@ -492,7 +584,11 @@ static bool remember_place(mpl_sqlite_store *store, const char *path, moonplan_e
     }
     store->real_size = size;
     memcpy(store->real, path, strlen(path) + 1);
-    return identify(store, store->files) || mpl_sqlite_store_stays(store, err);
+    int64_t sizes[3];
+    if (!identify(store, store->files, sizes)) return has_gone(store, false, err);
+    store->file_size = sizes[0];
+    store->index_size = sizes[1];
+    return true;
 }
 
 /* -- Opening -------------------------------------------------------------------*/

@@ -234,8 +234,9 @@ bool mpl_sqlite_claim(void *data, moonplan_text id, mpl_stored *stored, bool *fo
                           "the job %q is being run by process %u", &id, pid);
         else
             mpl_error_set(err, MOONPLAN_STORE_LOCKED, MOONPLAN_NO_OFFSET, NULL,
-                          "the job %q is leased to a process elsewhere for %u seconds more", &id,
-                          (uint64_t)(held.deadline - mpl_system_time()) / 1000 + 1);
+                          "the job %q is leased to a process that cannot be seen from here, for "
+                          "%u seconds more",
+                          &id, (uint64_t)(held.deadline - mpl_system_time()) / 1000 + 1);
         fine = fine && claimed;
     }
     fine = mpl_sqlite_end(store, fine, err);

@@ -23,7 +23,11 @@ static const char *const texts[] = {
     [MPL_SQL_ADD_EVENT] =
         "INSERT INTO event (sequence, job, position, event, before, before_in_job, digest) "
         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    [MPL_SQL_ADD_KEY] = "INSERT INTO deduplication (key, job) VALUES (?1, ?2)",
+    [MPL_SQL_ADD_KEY] = "INSERT INTO deduplication (key, job) VALUES (?1, ?2) ON CONFLICT (key) "
+                        "DO NOTHING",
+    /* The plan's digest covers its key. No index: it is asked when plans share a key. */
+    [MPL_SQL_FIND_SAME] = "SELECT id FROM job WHERE plan_digest = ?1 AND caller_digest = ?2 "
+                          "ORDER BY number LIMIT 1",
     [MPL_SQL_FIND_KEY] = "SELECT job.id, job.plan_digest, job.caller_digest FROM deduplication "
                          "JOIN job ON job.number = deduplication.job WHERE deduplication.key = ?1",
     [MPL_SQL_SET_JOB] =
@@ -113,6 +117,11 @@ bool mpl_sqlite_fail(mpl_sqlite_store *store, int code, moonplan_error *err) {
     else if (kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB)
         mpl_error_set(err, MOONPLAN_STORE_CORRUPT, MOONPLAN_NO_OFFSET, NULL,
                       "the store %q is damaged: %s", &path, store->sqlite.errstr(kind));
+    else if (kind == SQLITE_READONLY && store->read_only)
+        mpl_error_set(err, MOONPLAN_STORE_OPEN, MOONPLAN_NO_OFFSET, NULL,
+                      "the store %q cannot be read without writing to it: what a process that was "
+                      "killed has left beside it has to be put in order first",
+                      &path);
     else if (kind == SQLITE_READONLY || kind == SQLITE_CANTOPEN || kind == SQLITE_PERM ||
              kind == SQLITE_AUTH)
         mpl_error_set(err, MOONPLAN_STORE_OPEN, MOONPLAN_NO_OFFSET, NULL,
@@ -139,6 +148,9 @@ sqlite3_stmt *mpl_sqlite_take(mpl_sqlite_store *store, mpl_sql which, moonplan_e
                       &path);
         return NULL;
     }
+    if (which != MPL_SQL_ROLLBACK && store->sqlite.get_autocommit(store->db) &&
+        !mpl_sqlite_index_stays(store, err))
+        return NULL;
     if (!*statement) {
         int code = store->sqlite.prepare_v2(store->db, texts[which], -1, statement, NULL);
         if (code != SQLITE_OK) {

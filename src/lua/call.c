@@ -20,7 +20,9 @@ void mpl_lua_call_open(mpl_lua_call *call, uint64_t values, const char *values_n
                                     .bytes = UINT64_MAX,
                                     .values_name = values_name,
                                     .values_limit = values,
-                                    .bytes_name = "result_bytes"};
+                                    .bytes_name = "result_bytes",
+                                    .text_most = values_name ? limits->string_mib << 20 : 0,
+                                    .from_value = true};
     call->log_left = limits->log_kib * 1024;
 }
 

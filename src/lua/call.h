@@ -72,5 +72,8 @@ void mpl_lua_call_fail(mpl_lua_call *call, moonplan_code code, const char *text)
 /* Tell the question (call_answer.c). `prefix` stands before the code that a failure may have of its
  * own. */
 void mpl_lua_call_answer(mpl_lua_call *call, moonplan_want *want, moonplan_text prefix);
+/* The same of a `check`. A call that has failed, and an answer that is none, leave the question
+ * open; it is said why. */
+void mpl_lua_call_outcome(const mpl_lua_call *call, moonplan_want *want);
 
 #endif

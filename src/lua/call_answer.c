@@ -65,3 +65,18 @@ void mpl_lua_call_answer(mpl_lua_call *call, moonplan_want *want, moonplan_text 
     moonplan_want_fail_with(want, &failure);
     moonplan_document_free(detail);
 }
+
+void mpl_lua_call_outcome(const mpl_lua_call *call, moonplan_want *want) {
+    if (call->code == MOONPLAN_OK) {
+        moonplan_value outcome = {NULL, 0};
+        if (call->result) outcome = moonplan_document_root(call->result);
+        if (!moonplan_want_outcome(want, outcome))
+            mpl_want_doubt(want,
+                           MOONPLAN_TEXT("it returned neither { happened = true, result = ... "
+                                         "}, { happened = false } nor nothing"));
+    } else {
+        mpl_want_doubt(want, call->has_text && call->text.length && !call->text.failed
+                                 ? (moonplan_text){call->text.bytes, call->text.length}
+                                 : MOONPLAN_TEXT("it failed without a message"));
+    }
+}

@@ -133,10 +133,17 @@ struct pushing {
     size_t depth;
     mpl_lua_budget *budget;
     moonplan_error *err;
+    moonplan_value last; /* looked at */
     struct opened open[DEPTH_MOST];
 };
 
 static bool push_string(struct pushing *p, moonplan_value value, moonplan_text content) {
+    if (p->budget->text_most && content.length > p->budget->text_most) {
+        mpl_error_at(p->err, MOONPLAN_LIMIT, value,
+                     "a text of %u bytes, more than the limit string_mib allows: %u",
+                     (uint64_t)content.length, p->budget->text_most >> 20);
+        return false;
+    }
     if (content.length > p->budget->bytes) {
         mpl_error_at(p->err, MOONPLAN_LIMIT, value, "more text than may be copied");
         return false;
@@ -168,6 +175,7 @@ static bool push_container(struct pushing *p, moonplan_value value, bool array) 
 
 /* Push a scalar, or a container that is yet empty. */
 static bool push_one(struct pushing *p, moonplan_value value) {
+    p->last = value;
     if (p->budget->values == 0) {
         if (p->budget->values_name)
             mpl_error_at(p->err, MOONPLAN_LIMIT, value, "more values than the limit %s allows: %u",
@@ -206,9 +214,33 @@ static bool push_part(struct pushing *p, const moonplan_document *document) {
     struct opened *top = &p->open[p->depth - 1];
     uint32_t node = top->next + (top->index == 0);
     moonplan_value value = mpl_value(document, node);
+    p->last = value;
     if (top->index == 0 && !push_string(p, value, mpl_content(document, top->next))) return false;
     top->next = (uint32_t)mpl_after(document->nodes, node);
     return push_one(p, value);
+}
+
+/* Where a value stands, seen from one that it is a part of. */
+static void tell_place(moonplan_error *err, moonplan_value from, moonplan_value to) {
+    mpl_pointer pointer = {.length = 0};
+    while (from.node < to.node) {
+        moonplan_walk walk = moonplan_value_walk(from);
+        moonplan_value found = to;
+        moonplan_text name = {NULL, 0};
+        size_t count = 0;
+        for (; moonplan_walk_next(&walk) && walk.value.node <= to.node; count++) {
+            found = walk.value;
+            name = walk.name;
+        }
+        if (moonplan_value_type(from) == MOONPLAN_OBJECT)
+            mpl_pointer_name(&pointer, name);
+        else
+            mpl_pointer_index(&pointer, count - 1);
+        from = found;
+    }
+    memcpy(err->at, pointer.bytes, pointer.length);
+    err->at[pointer.length] = 0;
+    err->at_length = pointer.length;
 }
 
 bool mpl_lua_push(lua_State *L, moonplan_value value, mpl_lua_budget *budget, moonplan_error *err) {
@@ -238,6 +270,7 @@ bool mpl_lua_push(lua_State *L, moonplan_value value, mpl_lua_budget *budget, mo
             outside = --p.depth;
         }
     }
+    if (!fine && budget->from_value) tell_place(err, value, p.last);
     if (fine)
         lua_replace(L, p.mark);
     else

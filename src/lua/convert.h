@@ -25,6 +25,10 @@ typedef struct mpl_lua_budget {
     uint64_t values_limit;
     uint64_t depth_limit; /* the limit depth, where what is around takes some of it; 0: depth */
     bool bytes_spent;     /* set when it is the bytes that did not suffice */
+    /* Going to Lua, for a call: bytes of one text, which the limit string_mib bounds (0: none), and
+     * whether places are told from the value on rather than from its document's root. */
+    uint64_t text_most;
+    bool from_value;
 } mpl_lua_budget;
 
 mpl_lua_budget mpl_lua_budget_of(const moonplan_limits *limits);

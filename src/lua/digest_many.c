@@ -49,6 +49,16 @@ int mpl_lua_digest_many(lua_State *L) {
         lua_pop(L, 1); /* the list keeps it */
     }
     moonplan_digest_many(digests, valid, texts, count, &options);
+    /* Short memory is no fault of a plan. */
+    for (size_t i = 0; i < count; i++) {
+        for (int attempts = 0; !valid[i];) {
+            valid[i] =
+                moonplan_digest(digests[i], texts[i].bytes, texts[i].length, &options, &work->err);
+            if (valid[i] || work->err.code != MOONPLAN_MEMORY) break;
+            if (!mpl_lua_again(L, work, &attempts))
+                return mpl_lua_refuse(L, work, (moonplan_text){NULL, 0});
+        }
+    }
     mpl_lua_work_close(work);
     lua_createtable(L, (int)count, 0);
     for (size_t i = 0; i < count; i++) {

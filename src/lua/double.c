@@ -57,6 +57,10 @@ void mpl_doubles_close(mpl_doubles *doubles) {
     close_list(doubles->alloc, doubles->files);
     close_list(doubles->alloc, doubles->kept);
     doubles->files = doubles->kept = NULL;
+    if (!mpl_needles_none(&doubles->hidden)) {
+        mpl_needles_close(&doubles->hidden);
+        mpl_arena_close(&doubles->texts);
+    }
     mpl_release(doubles->alloc, doubles->used, doubles->used_capacity * sizeof *doubles->used);
     doubles->used = NULL;
     doubles->used_count = doubles->used_capacity = 0;

@@ -58,11 +58,13 @@ int mpl_lua_enter(mpl_lua_engine *self, lua_CFunction function, void *data, bool
 
 void mpl_lua_decide(void *data, moonplan_want *want);
 void mpl_lua_write_log(void *data, const mpl_log_entry *entry);
+/* In place of Lua's words for a yield that cannot be, which do not say what to do about it. */
+void mpl_lua_explain_yield(mpl_buffer *text);
 int64_t mpl_lua_now(void *data);
 bool mpl_lua_make_id(void *data, char out[MOONPLAN_ID_SIZE]);
 
 /* Methods; each is a lua_CFunction whose first argument is an engine. */
-int mpl_lua_engine_capability(lua_State *L);
+int mpl_lua_engine_capability(lua_State *L); /* host_capability.c */
 int mpl_lua_engine_on(lua_State *L);
 
 /* Tell an anchored function about events of a type; false when memory is short. */

@@ -1,6 +1,5 @@
 /* engine:sign_plugins and engine:verify_plugins: what signs a folder of plugins. */
 #include <lauxlib.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,26 +34,6 @@ typedef struct signing {
     size_t file_count;
     moonplan_error *err;
 } signing;
-
-static bool read_hash(const mpl_plugins *plugins, moonplan_root *root, const char *path,
-                      uint64_t *size, uint8_t digest[32], moonplan_error *err) {
-    mpl_buffer bytes;
-    mpl_alloc alloc = plugins->alloc;
-    mpl_buffer_open(&bytes, &alloc);
-    bool fine = moonplan_root_read(root, mpl_buffer_sink, &bytes, path, strlen(path),
-                                   plugins->options.limits.source_kib * 1024, err);
-    if (fine && bytes.failed) {
-        mpl_error_memory(err);
-        fine = false;
-    }
-    if (fine) {
-        *size = bytes.length;
-        crypto_generichash_blake2b(digest, 32, (const unsigned char *)bytes.bytes, bytes.length,
-                                   NULL, 0);
-    }
-    mpl_buffer_close(&bytes);
-    return fine;
-}
 
 /* What a plugin that was loaded has of the file; NULL: it is no plugin's. */
 static const mpl_source_file *find_loaded(const signing *s, moonplan_text path) {
@@ -94,7 +73,9 @@ static bool add_file(signing *s, const char *path) {
         mpl_source_line(&s->text, text, loaded->length, loaded->digest);
         return true;
     }
-    if (!read_hash(s->plugins, s->plugins->shelves[s->shelf].root, path, &size, digest, s->err))
+    mpl_alloc alloc = s->plugins->alloc;
+    if (!mpl_seal_hash(s->plugins->shelves[s->shelf].root, path,
+                       s->plugins->options.limits.source_kib * 1024, &alloc, &size, digest, s->err))
         return false;
     mpl_source_line(&s->text, text, size, digest);
     return true;
@@ -259,27 +240,10 @@ static int seal_gc(lua_State *L) {
     return 0;
 }
 
-static bool check_files(const mpl_plugins *plugins, const mpl_seal *seal, moonplan_root *root,
-                        moonplan_error *err) {
-    char path[256];
-    for (size_t i = 0; i < seal->file_count; i++) {
-        moonplan_text text = seal->files[i].path; /* at most 255 bytes, which parsing has seen */
-        uint64_t size;
-        uint8_t digest[32];
-        snprintf(path, sizeof path, "%.*s", (int)text.length, text.bytes);
-        if (!read_hash(plugins, root, path, &size, digest, err) ||
-            !mpl_seal_check(seal, text, size, digest, err))
-            return false;
-    }
-    return true;
-}
-
 static bool verify_shelf(const mpl_plugins *plugins, const mpl_shelf *shelf, mpl_seal **out,
                          moonplan_error *err) {
     if (!mpl_trust_seal(plugins->trust, shelf->root, out, err)) return false;
-    if (*out)
-        return mpl_trust_allows(plugins->trust, *out, err) &&
-               check_files(plugins, *out, shelf->root, err);
+    if (*out) return mpl_trust_allows(plugins->trust, *out, err);
     mpl_error_set(err, MOONPLAN_PLUGIN_SIGNATURE, MOONPLAN_NO_OFFSET, NULL,
                   "nobody has signed it: there is no " MPL_SEAL_NAME);
     return false;

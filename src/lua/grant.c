@@ -121,8 +121,11 @@ static bool open_endpoint(mpl_grants *grants, const mpl_grant *grant, moonplan_t
         return false;
     }
     kept->http = open_http(&kept->url, 1, MOONPLAN_HTTP_POST, options, grant->need, err);
-    if (kept->http) grants->endpoint_count++;
-    return kept->http != NULL;
+    if (!kept->http) return false;
+    grants->endpoint_count++;
+    if (mpl_url_needles(&kept->hidden, &grants->alloc, kept->url)) return true;
+    mpl_error_memory(err);
+    return false;
 }
 
 /* All origins make one client. */
@@ -196,6 +199,11 @@ bool mpl_grants_open(mpl_grants *grants, const mpl_grant *list, size_t count,
     }
     for (size_t i = 0; i < count; i++)
         if (!check_twice(list, i, err) || !open_one(grants, &list[i], options, err)) return false;
+    if (!mpl_secrets_needles(&grants->hidden, &grants->alloc, &grants->texts, grants->secrets,
+                             grants->secret_count)) {
+        mpl_error_memory(err);
+        return false;
+    }
     return open_origins(grants, list, count, options, err);
 }
 
@@ -203,8 +211,11 @@ void mpl_grants_close(mpl_grants *grants) {
     moonplan_root_free(grants->fs);
     moonplan_root_free(grants->fs_rw);
     moonplan_http_free(grants->http);
-    for (size_t i = 0; i < grants->endpoint_count; i++)
+    for (size_t i = 0; i < grants->endpoint_count; i++) {
         moonplan_http_free(grants->endpoints[i].http);
+        mpl_needles_close(&grants->endpoints[i].hidden);
+    }
+    mpl_needles_close(&grants->hidden);
     for (size_t i = 0; i < grants->secret_count; i++) {
         moonplan_text secret = grants->secrets[i].bytes;
         void *bytes = (void *)(uintptr_t)secret.bytes;

@@ -4,6 +4,7 @@
 #define MPL_LUA_GRANT_H
 
 #include "../core/alloc.h"
+#include "needles.h"
 #include "power.h"
 
 typedef struct mpl_grant {
@@ -17,6 +18,7 @@ typedef struct mpl_grant {
 typedef struct mpl_endpoint {
     moonplan_text name, url;
     moonplan_http *http; /* reaches this URL alone */
+    mpl_needles hidden;  /* the URL and its parts, where an answer quotes them */
 } mpl_endpoint;
 
 typedef struct mpl_secret {
@@ -33,6 +35,7 @@ typedef struct mpl_grants {
     size_t endpoint_count;
     mpl_secret *secrets;
     size_t secret_count;
+    mpl_needles hidden; /* the secrets */
 } mpl_grants;
 
 /* Folders and files are opened, URLs are read. False with *err, which names the grant; what a
@@ -44,6 +47,11 @@ void mpl_grants_close(mpl_grants *grants);
 /* Whether a need is met. */
 bool mpl_grants_meet(const mpl_grants *grants, moonplan_text need);
 const mpl_endpoint *mpl_grants_endpoint(const mpl_grants *grants, moonplan_text name);
+/* What tells a secret in a text (redact.c), or a URL (grant_url.c); what is shown for it goes into
+ * the arena. False for want of memory; to be closed either way. */
+bool mpl_secrets_needles(mpl_needles *out, mpl_alloc *alloc, mpl_arena *texts,
+                         const mpl_secret *secrets, size_t count);
+bool mpl_url_needles(mpl_needles *out, mpl_alloc *alloc, moonplan_text url);
 const mpl_secret *mpl_grants_secret(const mpl_grants *grants, moonplan_text name);
 
 #endif

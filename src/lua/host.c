@@ -1,4 +1,4 @@
-/* The host's own functions: capabilities, the authorizer, subscribers, clock and ids.
+/* The host's own functions: the authorizer, subscribers, clock and ids.
  *
  * Each callback runs what it does with Lua in one protected call and tells the engine afterwards;
  * C memory hangs from the callback's own frame. */
@@ -102,28 +102,7 @@ static void release_function(void *data) {
     mpl_release(&self->alloc, function, sizeof *function);
 }
 
-/* -- Capabilities ----------------------------------------------------------*/
-
-typedef struct host_call {
-    mpl_lua_call call;
-    const host_function *function;
-} host_call;
-
-static int call_function(lua_State *L) {
-    host_call *call = lua_touserdata(L, 1);
-    mpl_lua_engine *self = call->function->self;
-    luaL_checkstack(L, 8, "no room for a call");
-    mpl_lua_push_anchor(L, self, call->function->anchor);
-    if (!mpl_lua_call_push(L, &call->call)) return 0;
-    push_value_of(L, self, MPL_HOST_LOG);
-    lua_setfield(L, -2, "log");
-    lua_call(L, 2, 2);
-    mpl_lua_call_take(L, &call->call);
-    return 0;
-}
-
-/* In place of Lua's words, which do not say what to do about it. */
-static void explain_yield(mpl_buffer *text) {
+void mpl_lua_explain_yield(mpl_buffer *text) {
     static const char within[] = "attempt to yield across a C-call boundary";
     static const char outside[] = "attempt to yield from outside a coroutine";
     static const char instead[] = "a function of the host's cannot yield inside engine:run; "
@@ -132,216 +111,6 @@ static void explain_yield(mpl_buffer *text) {
     if (!text->length || (!mpl_text_is(said, within) && !mpl_text_is(said, outside))) return;
     text->length = 0;
     mpl_buffer_add(text, instead, sizeof instead - 1);
-}
-
-static void run_function(void *data, moonplan_want *want) {
-    host_call call;
-    memset(&call, 0, sizeof call);
-    call.function = data;
-    mpl_lua_engine *self = call.function->self;
-    call.call.options = &self->options;
-    call.call.job_id = want->job_id;
-    call.call.step_id = want->step_id;
-    call.call.capability = want->capability;
-    call.call.input = want->input;
-    call.call.caller = want->caller;
-    call.call.log = (mpl_log){mpl_lua_write_log, self};
-    mpl_lua_call_open(&call.call, self->options.limits.values, NULL);
-    mpl_lua_call *outer = self->call;
-    self->call = &call.call;
-    bool on_stack = false;
-    int status = moonplan_want_token(want, call.call.token)
-                     ? mpl_lua_enter(self, call_function, &call, &on_stack)
-                     : LUA_ERRMEM;
-    self->call = outer;
-    if (status == LUA_OK) {
-        mpl_lua_call_finish(&call.call);
-    } else if (status == LUA_ERRMEM) {
-        if (on_stack) lua_pop(self->L, 1);
-        mpl_lua_call_fail(&call.call, MOONPLAN_JOB_MEMORY, "out of memory");
-    } else {
-        call.call.code = MOONPLAN_JOB_CAPABILITY_FAILED;
-        call.call.text.length = call.call.code_text.length = 0;
-        call.call.has_text = mpl_lua_pop_error(self->L, &call.call.text, &call.call.code_text);
-        explain_yield(&call.call.text);
-    }
-    mpl_lua_call_answer(&call.call, want, want->capability);
-    mpl_lua_call_close(&call.call);
-}
-
-/* -- Registering -----------------------------------------------------------*/
-
-static const char *const fields[] = {"api",     "check",   "examples", "input", "kind",
-                                     "name",    "needs",   "output",   "risk",  "run",
-                                     "summary", "version", NULL};
-enum { API, CHECK, EXAMPLES, INPUT, KIND, NAME, NEEDS, OUTPUT, RISK, RUN, SUMMARY, VERSION };
-
-static moonplan_text text_field(lua_State *L, int table, int field, bool required) {
-    moonplan_text text = {NULL, 0};
-    lua_pushstring(L, fields[field]);
-    int type = lua_rawget(L, table);
-    if (type == LUA_TSTRING)
-        text.bytes = lua_tolstring(L, -1, &text.length); /* the table keeps it alive */
-    else if (type != LUA_TNIL || required)
-        luaL_argerror(L, 2,
-                      lua_pushfstring(L, "the %s of a capability must be a string, not a %s",
-                                      fields[field], lua_typename(L, type)));
-    lua_pop(L, 1);
-    return text;
-}
-
-/* A plugin file has to say these; a host may. */
-static void check_kind(lua_State *L, int table) {
-    moonplan_text kind = text_field(L, table, KIND, false);
-    if (kind.bytes && !mpl_text_is(kind, "capability"))
-        luaL_argerror(L, 2, "the kind of a capability must be \"capability\"; there is no other");
-    lua_pushstring(L, fields[API]);
-    if (lua_rawget(L, table) != LUA_TNIL) {
-        lua_pushinteger(L, 1);
-        if (!lua_rawequal(L, -1, -2))
-            luaL_argerror(L, 2, "the api of a capability must be 1; there is no other");
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
-}
-
-/* Append a schema, or null, to the list that is being built. */
-static bool put_schema(lua_State *L, mpl_lua_work *work, const mpl_lua_engine *self, int table,
-                       int field, const mpl_pointer *at) {
-    mpl_pointer place = *at;
-    mpl_pointer_name(&place, (moonplan_text){fields[field], strlen(fields[field])});
-    mpl_lua_budget budget = mpl_lua_budget_of(&self->options.limits);
-    lua_pushstring(L, fields[field]);
-    lua_rawget(L, table);
-    bool fine = mpl_lua_build(L, -1, &work->builder, &budget, &place, &work->err);
-    if (!fine && work->err.code != MOONPLAN_MEMORY) work->err.code = MOONPLAN_PLUGIN_MANIFEST;
-    lua_pop(L, 1);
-    return fine;
-}
-
-/* One capability, whose table is on top of the stack. */
-static bool read_one(lua_State *L, mpl_lua_work *work, mpl_lua_engine *self, size_t n,
-                     moonplan_capability *out, lua_Integer *anchor) {
-    int table = lua_gettop(L);
-    mpl_pointer place = {0, false, ""};
-    mpl_pointer_index(&place, n);
-    if (!lua_istable(L, table)) luaL_argerror(L, 2, "a capability is a table");
-    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1))
-        if (mpl_lua_field(L, -2, "a capability", fields) == NEEDS)
-            luaL_argerror(L, 2, "a function of the host's is granted nothing; leave needs out");
-    check_kind(L, table);
-    out->name = text_field(L, table, NAME, true);
-    out->version = text_field(L, table, VERSION, false);
-    out->summary = text_field(L, table, SUMMARY, false);
-    out->risk = text_field(L, table, RISK, false);
-    out->lua_values = true;
-    out->run = run_function;
-    out->release = release_function;
-    lua_pushstring(L, fields[RUN]);
-    if (lua_rawget(L, table) != LUA_TFUNCTION)
-        luaL_argerror(L, 2, "the run of a capability must be a function");
-    *anchor = mpl_lua_anchor(L, self);
-    return put_schema(L, work, self, table, INPUT, &place) &&
-           put_schema(L, work, self, table, OUTPUT, &place);
-}
-
-static void set_schemas(moonplan_capability *list, size_t count, const moonplan_document *schemas) {
-    moonplan_value root = moonplan_document_root(schemas);
-    for (size_t i = 0; i < count; i++) {
-        moonplan_value input = moonplan_value_element(root, 2 * i);
-        moonplan_value output = moonplan_value_element(root, 2 * i + 1);
-        if (moonplan_value_type(input) != MOONPLAN_NULL)
-            list[i].input = moonplan_value_source(input);
-        if (moonplan_value_type(output) != MOONPLAN_NULL)
-            list[i].output = moonplan_value_source(output);
-    }
-}
-
-/* No plugin brings the name. */
-static bool is_free(mpl_lua_engine *self, moonplan_text name, size_t n, moonplan_error *err) {
-    moonplan_error problem;
-    mpl_pointer place = {0, false, ""};
-    if (mpl_plugins_withdrawn(self->plugins, name)) return true;
-    const mpl_plugin_item *item = mpl_plugins_find(self->plugins, name, &problem);
-    if (!item && problem.code != MOONPLAN_MEMORY) return true;
-    mpl_pointer_index(&place, n);
-    mpl_pointer_name(&place, MOONPLAN_TEXT("name"));
-    if (item)
-        mpl_error_set(err, MOONPLAN_PLUGIN_DUPLICATE, MOONPLAN_NO_OFFSET, &place,
-                      "the plugin %s brings %q already", item->plugin->file, &name);
-    else
-        *err = problem;
-    return false;
-}
-
-static void forget_all(lua_State *L, mpl_lua_engine *self, const lua_Integer *anchors,
-                       size_t count) {
-    lua_State *outer = self->L;
-    self->L = L;
-    for (size_t i = 0; i < count; i++) mpl_lua_forget(self, anchors[i]);
-    self->L = outer;
-}
-
-/* From here on nothing of Lua's is called that could raise. */
-static bool register_all(mpl_lua_engine *self, moonplan_engine *engine, moonplan_capability *list,
-                         const lua_Integer *anchors, size_t count, moonplan_error *err) {
-    size_t made = 0;
-    bool fine = true;
-    for (size_t i = 0; fine && i < count; i++) fine = is_free(self, list[i].name, i, err);
-    for (; fine && made < count; made++) {
-        list[made].data = new_function(self, anchors[made]);
-        if (list[made].data) continue;
-        mpl_error_memory(err);
-        fine = false;
-        break;
-    }
-    fine = fine && moonplan_engine_register(engine, list, count, err);
-    if (fine) return true;
-    for (size_t i = 0; i < made; i++)
-        mpl_release(&self->alloc, list[i].data, sizeof(host_function));
-    forget_all(self->L, self, anchors, count);
-    return false;
-}
-
-/* engine:capability{...}, or a list of them */
-int mpl_lua_engine_capability(lua_State *L) {
-    mpl_lua_engine *self = mpl_lua_check_engine(L, 1);
-    luaL_checktype(L, 2, LUA_TTABLE);
-    lua_settop(L, 2);
-    size_t length = lua_rawlen(L, 2), count = length ? length : 1;
-    mpl_lua_work *work = mpl_lua_engine_work(L, self);
-    moonplan_capability *list = lua_newuserdatauv(L, count * sizeof *list, 0);
-    lua_Integer *anchors = lua_newuserdatauv(L, count * sizeof *anchors, 0);
-    memset(list, 0, count * sizeof *list);
-    work->building = true;
-    mpl_build_open(&work->builder, &self->options);
-    mpl_build_array(&work->builder);
-    for (size_t i = 0; i < count; i++) {
-        if (length)
-            lua_rawgeti(L, 2, (lua_Integer)i + 1);
-        else
-            lua_pushvalue(L, 2);
-        if (!read_one(L, work, self, i, &list[i], &anchors[i])) {
-            forget_all(L, self, anchors, i + 1);
-            return mpl_lua_refuse(L, work, (moonplan_text){NULL, 0});
-        }
-        lua_pop(L, 1);
-    }
-    mpl_build_end(&work->builder);
-    work->building = false;
-    work->document = mpl_build_finish(&work->builder, &work->err);
-    bool fine = work->document != NULL;
-    if (fine) {
-        set_schemas(list, count, work->document);
-        lua_State *outer = self->L;
-        self->L = L;
-        fine = register_all(self, work->engine, list, anchors, count, &work->err);
-        self->L = outer;
-    }
-    if (!fine) return mpl_lua_refuse(L, work, (moonplan_text){NULL, 0});
-    mpl_lua_work_close(work);
-    lua_pushboolean(L, 1);
-    return 1;
 }
 
 /* -- The authorizer --------------------------------------------------------*/
@@ -418,7 +187,7 @@ static void answer_failed(deciding *d, moonplan_want *want, int status, bool on_
         if (on_stack) lua_pop(d->self->L, 1);
         failure.message = MOONPLAN_TEXT("out of memory");
     } else if (mpl_lua_pop_error(d->self->L, &d->text, &d->code) && !d->text.failed) {
-        explain_yield(&d->text);
+        mpl_lua_explain_yield(&d->text);
         failure.message = (moonplan_text){d->text.length ? d->text.bytes : "", d->text.length};
     }
     moonplan_want_fail_with(want, &failure);

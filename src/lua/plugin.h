@@ -48,6 +48,7 @@ struct mpl_plugin {
     mpl_plugin_item *items; /* manifest.count */
     size_t item_count;
     moonplan_error broken;        /* MOONPLAN_OK: it can be used */
+    bool revoked;                 /* it could, until a reload found nobody to vouch for it */
     struct mpl_plugin_call *call; /* the one under way */
     mpl_sources sources;          /* what it runs; kept where it may be loaded again */
     mpl_verdict verdict;
@@ -129,7 +130,9 @@ bool mpl_plugins_register(mpl_plugins *plugins, moonplan_engine *engine, moonpla
  * memory is short, with *err. */
 bool mpl_plugins_withdraw(mpl_plugins *plugins, moonplan_text name, moonplan_error *err);
 bool mpl_plugins_withdrawn(const mpl_plugins *plugins, moonplan_text name);
-/* Read again what was read before, and put it in the place of the old. All or nothing. */
+/* Read again what was read before, and put it in the place of the old. All or nothing, but for the
+ * trust store, which is the new one from then on: an old plugin that it does not let in any more is
+ * not used any longer, whatever becomes of the rest. */
 bool mpl_plugins_reload(mpl_plugins *plugins, moonplan_engine *engine, moonplan_error *err);
 
 /* Where a plugin stands: the folder as it was given, a slash, the file; {NULL, 0} as folder when it
@@ -144,7 +147,9 @@ typedef struct mpl_doubles {
     struct mpl_written *files, *kept; /* written since, by path or by key; latest first */
     uint32_t *used;                   /* nodes of the answers and replies that have played */
     size_t used_count, used_capacity;
-    uint64_t drawn; /* random numbers */
+    uint64_t drawn;     /* random numbers */
+    mpl_needles hidden; /* its secrets, once they have been looked for */
+    mpl_arena texts;    /* what is shown for them */
     mpl_alloc *alloc;
 } mpl_doubles;
 

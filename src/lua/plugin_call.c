@@ -54,6 +54,12 @@ static void run_in_state(mpl_plugin_call *call) {
 void mpl_plugin_run(mpl_plugin_call *call) {
     mpl_plugin *plugin = call->plugin;
     mpl_lua_call_open(&call->call, call->call.options->limits.copied_values, "copied_values");
+    if (plugin->broken.code != MOONPLAN_OK) {
+        mpl_lua_call_fail(&call->call, MOONPLAN_JOB_CAPABILITY_FAILED, plugin->broken.message);
+        call->call.cause = plugin->broken.code;
+        memcpy(call->call.reason, plugin->broken.message, sizeof call->call.reason);
+        return;
+    }
     if (plugin->call) {
         mpl_lua_call_fail(&call->call, MOONPLAN_JOB_CAPABILITY_FAILED,
                           "the plugin is in the middle of another call");
@@ -101,21 +107,9 @@ void mpl_plugin_answer(void *data, moonplan_want *want) {
     mpl_lua_call_close(&call.call);
 }
 
-/* A call that fails, and an answer that is none, leave the question open; it is said why. */
 void mpl_plugin_check(void *data, moonplan_want *want) {
     mpl_plugin_call call;
     run_for(&call, data, MPL_CHECK, want);
-    if (call.call.code == MOONPLAN_OK) {
-        moonplan_value outcome = {NULL, 0};
-        if (call.call.result) outcome = moonplan_document_root(call.call.result);
-        if (!moonplan_want_outcome(want, outcome))
-            mpl_want_doubt(want,
-                           MOONPLAN_TEXT("it returned neither { happened = true, result = ... "
-                                         "}, { happened = false } nor nothing"));
-    } else {
-        mpl_want_doubt(want, call.call.has_text && call.call.text.length && !call.call.text.failed
-                                 ? (moonplan_text){call.call.text.bytes, call.call.text.length}
-                                 : MOONPLAN_TEXT("it failed without a message"));
-    }
+    mpl_lua_call_outcome(&call.call, want);
     mpl_lua_call_close(&call.call);
 }

@@ -406,20 +406,55 @@ static void close_list(mpl_plugins *plugins, mpl_plugin_list *list) {
     *list = (mpl_plugin_list){NULL, 0, 0};
 }
 
-/* Read every file of the old list again, unless it is gone. One that was fine has to stay so. */
+/* Read every file of the old list again, unless it is gone. One that was fine has to stay so. All
+ * of them are looked at, and of several problems a signature's is told: it has had consequences. */
 static bool read_again(mpl_plugins *plugins, const mpl_plugin_list *old, moonplan_error *err) {
-    for (size_t i = 0; i < old->count; i++) {
+    moonplan_error first = {.code = MOONPLAN_OK};
+    for (size_t i = 0; i < old->count && first.code != MOONPLAN_MEMORY; i++) {
         const mpl_plugin *before = old->at[i];
         moonplan_text name = {before->name, strlen(before->name)};
         moonplan_error problem = {.code = MOONPLAN_OK};
         const mpl_plugin *now = get(plugins, before->shelf, name, before->folder, &problem);
-        if (problem.code == MOONPLAN_OK && now && before->broken.code == MOONPLAN_OK)
+        if (problem.code == MOONPLAN_OK && now &&
+            (before->broken.code == MOONPLAN_OK || before->revoked))
             problem = now->broken;
         if (problem.code == MOONPLAN_OK) continue;
-        if (err) *err = problem;
-        return false;
+        if (first.code == MOONPLAN_OK || problem.code == MOONPLAN_MEMORY ||
+            (problem.code == MOONPLAN_PLUGIN_SIGNATURE && first.code != problem.code))
+            first = problem;
     }
-    return true;
+    if (first.code != MOONPLAN_OK && err) *err = first;
+    return first.code == MOONPLAN_OK;
+}
+
+/* Whether the plugin's file has been refused for its signature just now, so that it was told. */
+static bool was_refused(const mpl_plugins *plugins, const mpl_plugin *old) {
+    for (size_t i = 0; i < plugins->list.count; i++) {
+        const mpl_plugin *now = plugins->list.at[i];
+        if (now->shelf == old->shelf && strcmp(now->file, old->file) == 0)
+            return now->broken.code == MOONPLAN_PLUGIN_SIGNATURE;
+    }
+    return false;
+}
+
+/* The old ones stay. What nobody vouches for any more is as if it had been refused at first: plans
+ * that name it are, and so are jobs that come to it. */
+static void revoke(mpl_plugins *plugins, moonplan_engine *engine, const mpl_plugin_list *old) {
+    for (size_t i = 0; i < old->count; i++) {
+        mpl_plugin *plugin = old->at[i];
+        moonplan_error why;
+        if (plugin->broken.code != MOONPLAN_OK || mpl_plugin_holds(plugin, &why)) continue;
+        name_file(&why, plugin->file);
+        plugin->broken = why;
+        plugin->revoked = true;
+        if (!was_refused(plugins, plugin) && mpl_loads_reserve(plugins))
+            mpl_loads_note(plugins, plugin);
+        for (size_t j = 0; j < plugin->item_count; j++) {
+            moonplan_text name = plugin->items[j].item->name;
+            if (plugin->items[j].registered)
+                moonplan_engine_unregister(engine, name.bytes, name.length);
+        }
+    }
 }
 
 typedef struct swap {
@@ -469,12 +504,8 @@ static bool fill_swap(mpl_plugins *plugins, swap *s, const mpl_plugin_list *old,
 bool mpl_plugins_reload(mpl_plugins *plugins, moonplan_engine *engine, moonplan_error *err) {
     mpl_plugin_list old = plugins->list;
     swap s;
+    if (!mpl_plugins_trust_again(plugins, err)) return false;
     plugins->list = (mpl_plugin_list){NULL, 0, 0};
-    mpl_trust_state trust;
-    if (!mpl_plugins_distrust(plugins, &trust, err)) {
-        plugins->list = old;
-        return false;
-    }
     bool fine = open_swap(plugins, &s, &old);
     if (!fine) mpl_error_memory(err);
     fine = fine && read_again(plugins, &old, err) && fill_swap(plugins, &s, &old, err) &&
@@ -482,8 +513,8 @@ bool mpl_plugins_reload(mpl_plugins *plugins, moonplan_engine *engine, moonplan_
     if (fine)
         for (size_t i = 0; i < s.count; i++) mark_registered(s.items[i]);
     close_swap(plugins, &s);
-    mpl_plugins_trust_again(plugins, &trust, fine);
     if (!fine) {
+        revoke(plugins, engine, &old);
         close_list(plugins, &plugins->list);
         plugins->list = old;
         return false;

@@ -10,6 +10,14 @@
 #include "../core/error.h"
 #include "process.h"
 
+#ifdef MOONPLAN_WITHOUT_RUNNER
+#define LACK "this build has no moonplan-runner, which does that (MOONPLAN_RUNNER=OFF)"
+#else
+#define LACK                                                                                       \
+    "moonplan-runner, which does that, is not where it was built or installed: install it again, " \
+    "or name it in the option runner of a host"
+#endif
+
 /* A program that belongs to somebody else, or that anybody can write to, is none of ours: the
  * places are looked at from the folder of whoever uses the library, wherever that may be. */
 static bool is_ours(const char *path) {
@@ -58,8 +66,8 @@ static const char *look(mpl_buffer *out, moonplan_error *err) {
         if (is_ours(path)) return keep(out, path, err);
     }
     mpl_error_set(err, MOONPLAN_PLUGIN_ISOLATION, MOONPLAN_NO_OFFSET, NULL,
-                  "moonplan-runner, in which plugins are confined, is not where an installation or "
-                  "a build puts it; the option runner says where it is");
+                  "it has to be confined, and " LACK
+                  "; isolation \"state\" runs it without, for whoever trusts it");
     return NULL;
 }
 

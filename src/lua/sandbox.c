@@ -10,6 +10,7 @@
 
 #include "bind.h"
 #include "bounded.h"
+#include "chain.h"
 #include "convert.h"
 #include "module.h"
 
@@ -435,9 +436,27 @@ static const char *next_piece(lua_State *L, void *data, size_t *length) {
 
 int mpl_sandbox_compile(lua_State *L, const char *text, size_t length, const char *name) {
     chunk rest = {text, length};
+    size_t line;
+    if (!mpl_chain_check(text, length, &line)) {
+        /* The name of a chunk from a string is the string, unless somebody gave it one. */
+        const char *shown = *name == '@' || *name == '=' ? name + 1 : "[string]";
+        lua_pushfstring(L, "%s:%d: more than %d fields in a row; a local variable parts them",
+                        shown, (int)line, MPL_CHAIN_MOST);
+        return LUA_ERRSYNTAX;
+    }
     int status = lua_load(L, next_piece, &rest, name, "t");
     if (status != LUA_OK) mpl_sandbox_check(L);
     return status;
+}
+
+/* A syntax error begins with the chunk's name, shortened where it is long. Whatever else is wrong
+ * with it (it is compiled, or nested too deep) is said of nobody. */
+static void name_chunk(lua_State *L, const char *name) {
+    size_t length = strlen(++name);
+    const char *message = lua_tostring(L, -1);
+    if (!message || length >= LUA_IDSIZE || strncmp(message, name, length) == 0) return;
+    lua_pushfstring(L, "%s: %s", name, message);
+    lua_remove(L, -2);
 }
 
 void mpl_sandbox_load(lua_State *L, const char *text, size_t length, const char *name) {
@@ -451,5 +470,8 @@ void mpl_sandbox_load(lua_State *L, const char *text, size_t length, const char 
         length = end ? length - (size_t)(end - text) : 0; /* the line's end counts as a line */
         text = end ? end : "";
     }
-    if (mpl_sandbox_compile(L, text, length, name) != LUA_OK) lua_error(L);
+    int status = mpl_sandbox_compile(L, text, length, name);
+    if (status == LUA_OK) return;
+    if (status != LUA_ERRMEM) name_chunk(L, name);
+    lua_error(L);
 }

@@ -1,5 +1,6 @@
 #include "seal.h"
 
+#include <sodium.h>
 #include <string.h>
 
 #include "../core/error.h"
@@ -292,5 +293,42 @@ bool mpl_seal_compare(const mpl_seal *seal, moonplan_root *root, moonplan_error 
         if (!comparing.found[i])
             REFUSE(err, "%q is missing, which the signed " MPL_SEAL_NAME " names",
                    &seal->files[i].path);
+    return true;
+}
+
+/* -- Contents ----------------------------------------------------------------*/
+
+bool mpl_seal_hash(moonplan_root *root, const char *path, uint64_t most, mpl_alloc *alloc,
+                   uint64_t *size, uint8_t digest[32], moonplan_error *err) {
+    mpl_buffer bytes;
+    mpl_buffer_open(&bytes, alloc);
+    bool fine = moonplan_root_read(root, mpl_buffer_sink, &bytes, path, strlen(path), most, err);
+    if (fine && bytes.failed) {
+        mpl_error_memory(err);
+        fine = false;
+    }
+    if (fine) {
+        *size = bytes.length;
+        crypto_generichash_blake2b(digest, 32, (const unsigned char *)bytes.bytes, bytes.length,
+                                   NULL, 0);
+    }
+    mpl_buffer_close(&bytes);
+    return fine;
+}
+
+bool mpl_seal_contents(const mpl_seal *seal, moonplan_root *root, uint64_t most,
+                       moonplan_error *err) {
+    char path[256];
+    mpl_alloc alloc = seal->alloc;
+    for (size_t i = 0; i < seal->file_count; i++) {
+        moonplan_text text = seal->files[i].path; /* at most 255 bytes, which parsing has seen */
+        uint64_t size;
+        uint8_t digest[32];
+        memcpy(path, text.bytes, text.length);
+        path[text.length] = 0;
+        if (!mpl_seal_hash(root, path, most, &alloc, &size, digest, err) ||
+            !mpl_seal_check(seal, text, size, digest, err))
+            return false;
+    }
     return true;
 }

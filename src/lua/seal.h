@@ -50,8 +50,15 @@ const mpl_seal_file *mpl_seal_find(const mpl_seal *seal, moonplan_text path);
 /* The file's bytes are what the manifest says; false with `plugin.signature`. */
 bool mpl_seal_check(const mpl_seal *seal, moonplan_text path, uint64_t size,
                     const uint8_t digest[32], moonplan_error *err);
+/* Size and digest of a file of at most so many bytes. */
+bool mpl_seal_hash(moonplan_root *root, const char *path, uint64_t most, mpl_alloc *alloc,
+                   uint64_t *size, uint8_t digest[32], moonplan_error *err);
 /* The folder has the manifest's files, and no other; their content is not read. */
 bool mpl_seal_compare(const mpl_seal *seal, moonplan_root *root, moonplan_error *err);
+
+/* All of its files are what it says. */
+bool mpl_seal_contents(const mpl_seal *seal, moonplan_root *root, uint64_t most,
+                       moonplan_error *err);
 
 /* What of a manifest and its signature is in a folder. */
 bool mpl_seal_present(moonplan_root *root, bool *manifest, bool *signature, moonplan_error *err);

@@ -69,8 +69,11 @@ bool mpl_redact_bytes(const mpl_plugin_call *call, mpl_buffer *bytes);
  * same then. It is gone in either case. */
 moonplan_document *mpl_redact_document(const mpl_plugin_call *call, moonplan_document *document,
                                        moonplan_error *err);
-/* Replace `what` by `by`. */
-bool mpl_replace_bytes(mpl_buffer *bytes, moonplan_text what, moonplan_text by);
+/* Whether any of this is in the strings, names and numbers of a document; and take it out, with the
+ * builder's error. */
+bool mpl_hidden_in(const mpl_needles *needles, moonplan_value value);
+moonplan_document *mpl_hide_in_document(const mpl_needles *needles, moonplan_document *document,
+                                        const moonplan_options *options, moonplan_error *err);
 /* Whether there is anything to look for. */
 bool mpl_has_secrets(const mpl_plugin_call *call);
 

@@ -295,20 +295,36 @@ static mpl_served lose(mpl_serving *s) {
     return MPL_REFUSED;
 }
 
-/* A server that quotes its own URL would tell the plugin what stands in it. */
-static bool hide_url(mpl_buffer *bytes, moonplan_text url) {
-    static const moonplan_text shown = {"[url]", 5};
-    size_t slashes = 0, from = 0, at = 0;
-    while (at < url.length && slashes < 3) {
-        slashes += url.bytes[at++] == '/';
-        if (slashes == 2 && !from) from = at;
+/* A server that quotes its own URL would tell the plugin what stands in it, and may write it with
+ * escapes of JSON's: so it is looked for in what the answer says, and an answer that cannot be read
+ * is not handed over. */
+static mpl_served give_answer(mpl_serving *s, const mpl_endpoint *endpoint) {
+    mpl_buffer *bytes = &s->out->bytes;
+    moonplan_options options = *s->call->call.options;
+    options.errors = NULL;
+    options.borrow = true;
+    moonplan_error why = {.code = MOONPLAN_OK};
+    if (bytes->failed) return mpl_refuse_memory(s);
+    moonplan_document *document =
+        moonplan_document_parse(bytes->length ? bytes->bytes : "", bytes->length, &options, &why);
+    if (!document && why.code == MOONPLAN_MEMORY) return mpl_refuse_memory(s);
+    if (!document)
+        return MPL_REFUSE(s, MOONPLAN_RPC_RESPONSE, "the answer is no JSON that can be read (%s)",
+                          moonplan_code_name(why.code));
+    if (!mpl_hidden_in(&endpoint->hidden, moonplan_document_root(document))) {
+        moonplan_document_free(document);
+        return mpl_give_bytes(s);
     }
-    size_t end = slashes == 3 ? at - 1 : at;
-    moonplan_text authority = {url.bytes + from, end - from};
-    moonplan_text target = {url.bytes + at, url.length - at};
-    return mpl_replace_bytes(bytes, url, shown) &&
-           (authority.length < MPL_SECRET_LEAST || mpl_replace_bytes(bytes, authority, shown)) &&
-           (target.length < MPL_SECRET_LEAST || mpl_replace_bytes(bytes, target, shown));
+    document = mpl_hide_in_document(&endpoint->hidden, document, &options, &why);
+    if (!document && why.code == MOONPLAN_MEMORY) return mpl_refuse_memory(s);
+    if (!document)
+        return MPL_REFUSE(s, MOONPLAN_RPC_RESPONSE,
+                          "the answer quotes the URL in names that are alike without it");
+    moonplan_text text = moonplan_value_source(moonplan_document_root(document));
+    bytes->length = 0;
+    mpl_buffer_add(bytes, text.bytes, text.length);
+    moonplan_document_free(document);
+    return mpl_give_bytes(s);
 }
 
 static mpl_served send(mpl_serving *s, const mpl_endpoint *endpoint) {
@@ -329,8 +345,7 @@ static mpl_served send(mpl_serving *s, const mpl_endpoint *endpoint) {
     if (status < 200 || status > 299)
         return MPL_REFUSE(s, MOONPLAN_RPC_INTERRUPTED, "rpc:%t answers with the HTTP status %u",
                           &endpoint->name, (uint64_t)status);
-    if (!hide_url(&s->out->bytes, endpoint->url)) return mpl_refuse_memory(s);
-    return mpl_give_bytes(s);
+    return give_answer(s, endpoint);
 }
 
 mpl_served mpl_serve_rpc(mpl_serving *s) {

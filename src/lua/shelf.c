@@ -98,7 +98,7 @@ static bool open_seal(mpl_plugins *plugins, mpl_shelf *at, moonplan_error *err) 
         moonplan_error why = {.code = MOONPLAN_OK};
         if (!mpl_trust_seal(plugins->trust, at->root, &at->seal, &why)) {
             if (why.code == MOONPLAN_MEMORY) return mpl_error_memory(err), false;
-            why.code = MOONPLAN_PLUGIN_SIGNATURE;
+            why.code = MOONPLAN_PLUGIN_SIGNATURE; /* also of a folder that cannot be listed */
             at->unsealed = why;
         }
         at->looked = true;
@@ -169,25 +169,19 @@ void mpl_shelf_close(mpl_shelf *shelf) {
     moonplan_root_free(shelf->root);
 }
 
-bool mpl_plugins_distrust(mpl_plugins *plugins, mpl_trust_state *old, moonplan_error *err) {
-    mpl_trust *fresh = NULL;
-    *old = (mpl_trust_state){.trust = plugins->trust};
+bool mpl_plugins_trust_again(mpl_plugins *plugins, moonplan_error *err) {
     if (!plugins->trust) return true;
-    old->seals = mpl_allocate(&plugins->alloc, (plugins->shelf_count + 1) * sizeof(mpl_seal *));
-    if (!old->seals)
-        mpl_error_memory(err);
-    else
-        fresh = mpl_trust_open(plugins->setup.trust, plugins->setup.now, plugins->setup.now_data,
-                               &plugins->options, err);
+    mpl_trust *fresh = mpl_trust_open(plugins->setup.trust, plugins->setup.now,
+                                      plugins->setup.now_data, &plugins->options, err);
     if (!fresh || !mpl_trust_adopt(fresh, plugins->trust, err)) {
         mpl_trust_free(fresh);
-        mpl_release(&plugins->alloc, old->seals, (plugins->shelf_count + 1) * sizeof(mpl_seal *));
         return false;
     }
+    mpl_trust_free(plugins->trust);
     plugins->trust = fresh;
     for (size_t i = 0; i < plugins->shelf_count; i++) {
         mpl_shelf *shelf = &plugins->shelves[i];
-        old->seals[i] = shelf->seal;
+        mpl_seal_free(shelf->seal);
         shelf->seal = NULL;
         shelf->looked = false;
         shelf->unsealed.code = MOONPLAN_OK;
@@ -195,25 +189,20 @@ bool mpl_plugins_distrust(mpl_plugins *plugins, mpl_trust_state *old, moonplan_e
     return true;
 }
 
-/* A folder that was refused before is looked at again when the old is put back: that the seal is
- * NULL says nothing. */
-void mpl_plugins_trust_again(mpl_plugins *plugins, mpl_trust_state *old, bool keep_new) {
-    if (!old->trust) return;
-    for (size_t i = 0; i < plugins->shelf_count; i++) {
-        mpl_shelf *shelf = &plugins->shelves[i];
-        mpl_seal *other = old->seals[i];
-        if (!keep_new) {
-            other = shelf->seal;
-            shelf->seal = old->seals[i];
-            shelf->looked = shelf->seal != NULL;
-            shelf->unsealed.code = MOONPLAN_OK;
-        }
-        mpl_seal_free(other);
+bool mpl_plugin_holds(const mpl_plugin *plugin, moonplan_error *err) {
+    mpl_trust *trust = plugin->owner->trust;
+    moonplan_text name = mpl_text_of(plugin->name), item = name;
+    bool state = true;
+    if (!trust) return true;
+    for (size_t i = 0; i <= plugin->manifest.count; i++) {
+        if (i > 0) item = plugin->manifest.items[i - 1].name;
+        if (!mpl_trust_holds(trust, &plugin->verdict, name, item, &state, err)) return false;
     }
-    mpl_trust *other = keep_new ? old->trust : plugins->trust;
-    if (!keep_new) plugins->trust = old->trust;
-    mpl_trust_free(other);
-    mpl_release(&plugins->alloc, old->seals, (plugins->shelf_count + 1) * sizeof(mpl_seal *));
+    if (state || plugin->isolation != MPL_STATE || plugin->owner->setup.isolation == MPL_STATE)
+        return true;
+    mpl_error_set(err, MOONPLAN_PLUGIN_SIGNATURE, MOONPLAN_NO_OFFSET, NULL,
+                  "it does not earn the isolation \"state\" any more, in which it runs");
+    return false;
 }
 
 /* -- The record --------------------------------------------------------------*/

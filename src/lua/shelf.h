@@ -13,16 +13,13 @@ bool mpl_plugin_read(mpl_plugin *plugin, moonplan_error *err);
 /* Once it has said what it brings: whether that is what was signed. */
 bool mpl_plugin_vouch(mpl_plugin *plugin, moonplan_error *err);
 
-/* The trust store and what signs the folders, as long as they are read anew for a reload. */
-typedef struct mpl_trust_state {
-    mpl_trust *trust;
-    mpl_seal **seals; /* one a shelf */
-} mpl_trust_state;
+/* Whether the host's trust store, which may have changed, still lets in what runs already; false
+ * with `plugin.signature`. */
+bool mpl_plugin_holds(const mpl_plugin *plugin, moonplan_error *err);
 
-/* Take the folders' state away and read it again when it is needed; false with *err, and nothing
- * has changed. Then keep the new or put back the old. */
-bool mpl_plugins_distrust(mpl_plugins *plugins, mpl_trust_state *old, moonplan_error *err);
-void mpl_plugins_trust_again(mpl_plugins *plugins, mpl_trust_state *old, bool keep_new);
+/* Read the trust store anew, and forget what signs the folders until it is asked for; false with
+ * *err, and nothing has changed. */
+bool mpl_plugins_trust_again(mpl_plugins *plugins, moonplan_error *err);
 void mpl_shelf_close(mpl_shelf *shelf);
 
 /* Room for one more load to be told; false when memory is short. Nothing is run that could not be

@@ -57,57 +57,6 @@ const char *mpl_origin_name(mpl_origin origin) {
     return names[origin];
 }
 
-/* -- Versions ----------------------------------------------------------------*/
-
-static bool is_number(moonplan_text text) {
-    for (size_t i = 0; i < text.length; i++)
-        if (text.bytes[i] < '0' || text.bytes[i] > '9') return false;
-    return text.length > 0;
-}
-
-static moonplan_text part(moonplan_text *rest, char end) {
-    const char *at = rest->length ? memchr(rest->bytes, end, rest->length) : NULL;
-    moonplan_text found = {rest->bytes, at ? (size_t)(at - rest->bytes) : rest->length};
-    size_t taken = found.length + (at != NULL);
-    rest->bytes += taken;
-    rest->length -= taken;
-    return found;
-}
-
-/* Numbers by value, and before everything else. */
-static int order_parts(moonplan_text a, moonplan_text b) {
-    bool x = is_number(a), y = is_number(b);
-    if (x != y) return x ? -1 : 1;
-    if (!x) return mpl_text_order(a, b);
-    for (; a.length > 1 && *a.bytes == '0'; a.length--) a.bytes++;
-    for (; b.length > 1 && *b.bytes == '0'; b.length--) b.bytes++;
-    if (a.length != b.length) return a.length < b.length ? -1 : 1;
-    return mpl_text_order(a, b);
-}
-
-/* A row that ends first is the lower one; of the numbers in front, the rest counts as zeros. */
-static int order_rows(moonplan_text a, moonplan_text b, bool zeros) {
-    const moonplan_text zero = MOONPLAN_TEXT("0");
-    while (a.length || b.length) {
-        if (!zeros && !a.length) return -1;
-        if (!zeros && !b.length) return 1;
-        moonplan_text x = a.length ? part(&a, '.') : zero, y = b.length ? part(&b, '.') : zero;
-        int order = order_parts(x, y);
-        if (order) return order;
-    }
-    return 0;
-}
-
-int mpl_version_order(moonplan_text a, moonplan_text b) {
-    a = part(&a, '+');
-    b = part(&b, '+');
-    moonplan_text x = part(&a, '-'), y = part(&b, '-');
-    int order = order_rows(x, y, true);
-    if (order || (!a.length && !b.length)) return order;
-    if (!a.length || !b.length) return a.length ? -1 : 1;
-    return order_rows(a, b, false);
-}
-
 /* -- Reading the store -------------------------------------------------------*/
 
 /* A whole file; the buffer is the caller's. */
@@ -385,9 +334,12 @@ static bool add_key(mpl_trust *trust, moonplan_text file, moonplan_error *err) {
     return fine;
 }
 
+/* By its name alone: what is no regular file is refused when it is read, because passing it over
+ * would take a restriction or a revocation away. */
 static bool list_entry(void *data, moonplan_text name, bool folder) {
     struct listing *listing = data;
-    if (folder || name.bytes[0] == '.') return true;
+    (void)folder;
+    if (name.bytes[0] == '.') return true;
     if (mpl_text_is(name, POLICY_NAME)) listing->policy = true;
     if (mpl_text_is(name, SEEN_NAME)) listing->seen = true;
     if (name.length > 4 && memcmp(name.bytes + name.length - 4, ".pub", 4) == 0)
@@ -470,46 +422,6 @@ static bool find_signer(mpl_trust *trust, mpl_seal *seal, moonplan_text signatur
     SIGNATURE(err, MPL_SEAL_NAME ": %s", why.message);
 }
 
-static bool read_seal(mpl_trust *trust, moonplan_root *root, mpl_seal *seal, moonplan_error *err) {
-    mpl_buffer signature;
-    moonplan_error why = {.code = MOONPLAN_OK};
-    mpl_buffer_open(&signature, &trust->alloc);
-    bool fine = moonplan_root_read(root, mpl_buffer_sink, &seal->text, MPL_SEAL_NAME,
-                                   sizeof MPL_SEAL_NAME - 1, MPL_SEAL_MOST, &why) &&
-                moonplan_root_read(root, mpl_buffer_sink, &signature, MPL_SIGNATURE_NAME,
-                                   sizeof MPL_SIGNATURE_NAME - 1, MPL_SEAL_MOST, &why);
-    if (!fine)
-        mpl_error_set(err, MOONPLAN_PLUGIN_SIGNATURE, MOONPLAN_NO_OFFSET, NULL, "%s", why.message);
-    if (fine && (seal->text.failed || signature.failed)) {
-        mpl_error_memory(err);
-        fine = false;
-    }
-    moonplan_text text = {signature.length ? signature.bytes : "", signature.length};
-    fine = fine && find_signer(trust, seal, text, err) && mpl_seal_parse(seal, err) &&
-           mpl_seal_compare(seal, root, err);
-    mpl_buffer_close(&signature);
-    return fine;
-}
-
-bool mpl_trust_seal(mpl_trust *trust, moonplan_root *root, mpl_seal **out, moonplan_error *err) {
-    bool manifest, signature;
-    *out = NULL;
-    if (!mpl_seal_present(root, &manifest, &signature, err)) return false;
-    if (!manifest && !signature) return true;
-    if (!manifest) SIGNATURE(err, MPL_SIGNATURE_NAME " is there without " MPL_SEAL_NAME);
-    if (!signature) SIGNATURE(err, MPL_SEAL_NAME " is there without " MPL_SIGNATURE_NAME);
-    mpl_seal *seal = mpl_seal_new(&trust->options, err);
-    if (!seal) return false;
-    if (read_seal(trust, root, seal, err)) {
-        *out = seal;
-        return true;
-    }
-    mpl_seal_free(seal);
-    return false;
-}
-
-/* -- Verdicts ----------------------------------------------------------------*/
-
 /* NAME, or NAME.something. */
 static bool covers(moonplan_text allowed, moonplan_text name) {
     return name.length >= allowed.length &&
@@ -542,6 +454,72 @@ static int find_pin(const mpl_trust *trust, moonplan_text name, mpl_verdict *out
     }
     return found;
 }
+
+/* Of the file NAME.lua or NAME/init.lua, the name. */
+static moonplan_text name_of(moonplan_text path) {
+    const char *slash = memchr(path.bytes, '/', path.length);
+    size_t ending = sizeof ".lua" - 1;
+    path.length =
+        slash ? (size_t)(slash - path.bytes) : path.length - (path.length > ending ? ending : 0);
+    return path;
+}
+
+/* Nothing of a folder is used whose signer may not have signed all of it; but for pins, which stand
+ * for themselves. */
+static bool signs_all(const mpl_trust *trust, const mpl_seal *seal, moonplan_error *err) {
+    const trusted_key *key = &trust->keys[seal->signer];
+    for (size_t i = 0; i < seal->item_count; i++) {
+        const mpl_seal_item *item = &seal->items[i];
+        mpl_verdict none = {.digest = ""};
+        if (find_pin(trust, name_of(item->path), &none) == 0 && !may_sign(key, item->name))
+            SIGNATURE(err, "the key %t may not sign %q", &key->name, &item->name);
+    }
+    return true;
+}
+
+static bool read_seal(mpl_trust *trust, moonplan_root *root, mpl_seal *seal, moonplan_error *err) {
+    mpl_buffer signature;
+    moonplan_error why = {.code = MOONPLAN_OK};
+    mpl_buffer_open(&signature, &trust->alloc);
+    bool fine = moonplan_root_read(root, mpl_buffer_sink, &seal->text, MPL_SEAL_NAME,
+                                   sizeof MPL_SEAL_NAME - 1, MPL_SEAL_MOST, &why) &&
+                moonplan_root_read(root, mpl_buffer_sink, &signature, MPL_SIGNATURE_NAME,
+                                   sizeof MPL_SIGNATURE_NAME - 1, MPL_SEAL_MOST, &why);
+    if (!fine)
+        mpl_error_set(err, MOONPLAN_PLUGIN_SIGNATURE, MOONPLAN_NO_OFFSET, NULL, "%s", why.message);
+    if (fine && (seal->text.failed || signature.failed)) {
+        mpl_error_memory(err);
+        fine = false;
+    }
+    moonplan_text text = {signature.length ? signature.bytes : "", signature.length};
+    fine = fine && find_signer(trust, seal, text, err) && mpl_seal_parse(seal, err) &&
+           mpl_seal_compare(seal, root, err) &&
+           mpl_seal_contents(seal, root, trust->options.limits.source_kib * 1024, err) &&
+           signs_all(trust, seal, err);
+    mpl_buffer_close(&signature);
+    return fine;
+}
+
+bool mpl_trust_seal(mpl_trust *trust, moonplan_root *root, mpl_seal **out, moonplan_error *err) {
+    bool manifest, signature;
+    *out = NULL;
+    if (!mpl_seal_present(root, &manifest, &signature, err)) return false;
+    if (!manifest && !signature) return true;
+    if (!manifest) SIGNATURE(err, MPL_SIGNATURE_NAME " is there without " MPL_SEAL_NAME);
+    if (!signature) SIGNATURE(err, MPL_SEAL_NAME " is there without " MPL_SIGNATURE_NAME);
+    mpl_seal *seal = mpl_seal_new(&trust->options, err);
+    if (!seal) return false;
+    if (read_seal(trust, root, seal, err)) {
+        *out = seal;
+        return true;
+    }
+    /* A file that cannot be read is not what was signed. */
+    if (err && err->code != MOONPLAN_MEMORY) err->code = MOONPLAN_PLUGIN_SIGNATURE;
+    mpl_seal_free(seal);
+    return false;
+}
+
+/* -- Verdicts ----------------------------------------------------------------*/
 
 static bool check_item(const mpl_trust *trust, const trusted_key *key, const mpl_seal_item *item,
                        moonplan_error *err) {
@@ -582,6 +560,7 @@ static bool judge_signed(mpl_trust *trust, const mpl_seal *seal, moonplan_text n
             return false;
     out->origin = MPL_SIGNED;
     out->state = key->state;
+    out->by = key->key;
     memcpy(out->key, seal->key, sizeof out->key);
     memcpy(out->signer, key->name.bytes, key->name.length);
     out->signer[key->name.length] = 0;
@@ -601,6 +580,35 @@ bool mpl_trust_judge(mpl_trust *trust, const mpl_seal *seal, moonplan_text name,
     if (trust->refuse_unsigned)
         SIGNATURE(err, "nobody has signed it, and " POLICY_NAME " refuses what is unsigned");
     return true;
+}
+
+static bool holds_signed(mpl_trust *trust, const mpl_verdict *verdict, moonplan_text item,
+                         bool *state, moonplan_error *err) {
+    for (size_t i = 0; i < trust->key_count; i++) {
+        const trusted_key *key = &trust->keys[i];
+        if (memcmp(key->key.bytes, verdict->by.bytes, sizeof key->key.bytes) != 0) continue;
+        *state = key->state;
+        if (!key_counts(trust, key, err)) return false;
+        if (!may_sign(key, item)) SIGNATURE(err, "the key %t may not sign %q", &key->name, &item);
+        return true;
+    }
+    SIGNATURE(err, "signed by the key %s, which is not trusted here any more", verdict->key);
+}
+
+bool mpl_trust_holds(mpl_trust *trust, const mpl_verdict *verdict, moonplan_text name,
+                     moonplan_text item, bool *state, moonplan_error *err) {
+    mpl_verdict now = *verdict;
+    *state = true;
+    if (verdict->origin == MPL_SHIPPED) return true;
+    now.state = false;
+    int pin = find_pin(trust, name, &now);
+    *state = now.state;
+    if (pin < 0) SIGNATURE(err, "%q is pinned to another digest than %s", &name, verdict->digest);
+    if (pin > 0) return true;
+    if (verdict->origin == MPL_SIGNED) return holds_signed(trust, verdict, item, state, err);
+    if (trust->refuse_unsigned)
+        SIGNATURE(err, "nobody has signed it, and " POLICY_NAME " refuses what is unsigned");
+    return mpl_trust_misses(trust, item, err);
 }
 
 bool mpl_trust_meet(mpl_trust *trust, const mpl_seal *seal, const char *file, moonplan_text name,

@@ -27,6 +27,7 @@ typedef struct mpl_verdict {
     char digest[MPL_DIGEST_DIGITS + 1]; /* "": not read */
     char key[MOONPLAN_KEY_NAME_SIZE];   /* "" unless signed */
     char signer[MPL_SIGNER_MOST + 1];   /* NAME of NAME.pub */
+    moonplan_public_key by;             /* where it is signed */
 } mpl_verdict;
 
 /* "shipped", "pinned", "signed", "unsigned" */
@@ -49,6 +50,11 @@ bool mpl_trust_seal(mpl_trust *trust, moonplan_root *root, mpl_seal **out, moonp
  * NULL. Before anything of it runs. */
 bool mpl_trust_judge(mpl_trust *trust, const mpl_seal *seal, moonplan_text name,
                      const mpl_sources *sources, mpl_verdict *out, moonplan_error *err);
+/* Whether a verdict of before still holds for what the plugin NAME brings as `item`: its key may
+ * have been taken away, revoked or restricted, its pin be gone. Its files are not looked at. False
+ * with `plugin.signature`; *state says whether it still earns the isolation. */
+bool mpl_trust_holds(mpl_trust *trust, const mpl_verdict *verdict, moonplan_text name,
+                     moonplan_text item, bool *state, moonplan_error *err);
 /* An item that a signed plugin really brings: whether the manifest says so. Its version is
  * remembered. */
 bool mpl_trust_meet(mpl_trust *trust, const mpl_seal *seal, const char *file, moonplan_text name,

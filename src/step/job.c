@@ -1,17 +1,10 @@
 #include "job_inside.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "../core/buffer.h"
 #include "../core/listing.h"
 #include "../core/text.h"
-
-/* A call that the state does not take is a mistake in the driver; going on would make the record
- * untrue. */
-void mpl_job_expect(bool holds) {
-    if (!holds) abort();
-}
 
 /* -- Making and ending -------------------------------------------------------*/
 
@@ -338,7 +331,13 @@ static void fail_input(mpl_job *job, const moonplan_error *err, int64_t now) {
 
 static bool keep_evidence(mpl_job *job) {
     const mpl_capability *capability = job->capability;
-    return mpl_job_note(job, job->step, capability->version, capability->risk) &&
+    mpl_evidence *evidence = job->evidence;
+    /* One that is to be done again comes here twice. */
+    if (evidence->looked_up <= job->step) evidence->risk = evidence->steps[job->step].risk;
+    evidence->looked_up = job->step + 1;
+    /* What a step was begun with stays, until it begins again. */
+    bool begun = job->steps[job->step].status == MOONPLAN_OUTCOME_UNKNOWN;
+    return (begun || mpl_job_note(job, job->step, capability->version, capability->risk)) &&
            mpl_digest_value(job->evidence->steps[job->step].input, job->resolved.value,
                             &job->alloc);
 }
@@ -414,8 +413,13 @@ void mpl_job_allow(mpl_job *job, int64_t now) {
     mpl_job_step *step = &job->steps[job->step];
     step->status = MOONPLAN_RUNNING;
     step->started = now;
-    if (job->evidence && job->evidence->steps[job->step].granted)
+    mpl_evidence *evidence = job->evidence;
+    if (evidence && evidence->granted[0]) {
+        mpl_step_evidence *kept = &evidence->steps[job->step];
+        memcpy(evidence->before, kept->approval, sizeof evidence->before);
+        memcpy(kept->approval, evidence->granted, sizeof kept->approval);
         mpl_job_record(job, MPL_APPROVAL_GRANTED, now);
+    }
     if (job->capability->digest.length == sizeof step->digest) {
         memcpy(step->digest, job->capability->digest.bytes, sizeof step->digest);
         step->digested = true;
@@ -446,6 +450,7 @@ void mpl_job_deny(mpl_job *job, moonplan_text reason, int64_t now) {
 
 void mpl_job_commit(mpl_job *job) {
     mpl_job_expect(job->wants == MPL_WANTS_COMMIT);
+    if (job->evidence) job->evidence->granted[0] = 0;
     if (job->status != MOONPLAN_EXECUTING) {
         job->wants = MPL_WANTS_NOTHING;
     } else if (job->steps[job->step].status == MOONPLAN_RUNNING) {

@@ -6,7 +6,7 @@
  *
  *   INPUT     mpl_job_input, mpl_job_gone, mpl_job_cancel or mpl_job_fail
  *   DECISION  mpl_job_allow, mpl_job_deny, mpl_job_await, mpl_job_cancel or mpl_job_fail
- *   COMMIT    mpl_job_commit or mpl_job_stop
+ *   COMMIT    mpl_job_commit, mpl_job_withdraw or mpl_job_stop
  *   RESULT    mpl_job_result or mpl_job_fail
  *   OUTCOME   mpl_job_result, mpl_job_retry, mpl_job_unknown or mpl_job_fail
  *   NOTHING   completed, failed, cancelled, stopped, or waiting to be resumed
@@ -89,18 +89,23 @@ typedef struct mpl_event {
 /* What is kept of a step beside its values where somebody may want to prove something. Digests are
  * "" where there is none. */
 typedef struct mpl_step_evidence {
-    moonplan_text version, risk;  /* of the capability; {NULL, 0}: it has none */
-    char input[MPL_DIGEST_TEXT];  /* over the canonical text of the input, references resolved */
-    char result[MPL_DIGEST_TEXT]; /* over the result's own text */
-    char approval[MPL_DIGEST_TEXT];
-    bool granted; /* the approval counts for the beginning that comes next */
-    bool awaited; /* it waited for one when the job was resumed */
+    moonplan_text version, risk;    /* of the capability; {NULL, 0}: it has none */
+    char input[MPL_DIGEST_TEXT];    /* over the canonical text of the input, references resolved */
+    char result[MPL_DIGEST_TEXT];   /* over the result's own text */
+    char approval[MPL_DIGEST_TEXT]; /* the one that it was begun with last */
+    bool awaited;                   /* it waited for one when the job was resumed */
 } mpl_step_evidence;
 
 typedef struct mpl_evidence {
     mpl_arena texts;
     moonplan_document *policy; /* of a new job: as in mpl_job_policy; NULL: none */
     char plan[MPL_DIGEST_TEXT], caller[MPL_DIGEST_TEXT];
+    /* Of the step at hand: the approval for the beginning that comes next, what it was begun with
+     * before, and the risk that was kept with it until its capability was looked up now. */
+    char granted[MPL_DIGEST_TEXT], before[MPL_DIGEST_TEXT];
+    int64_t expires; /* of `granted` */
+    moonplan_text risk;
+    size_t looked_up;          /* steps whose capability was */
     mpl_step_evidence steps[]; /* as many as the plan has */
 } mpl_evidence;
 
@@ -187,7 +192,10 @@ moonplan_document *mpl_detail_keep(moonplan_value detail, const moonplan_options
  */
 void mpl_job_await(mpl_job *job, moonplan_text why, int64_t now);
 /* An approval of this digest counts for the step, if it is allowed next. */
-void mpl_job_grant(mpl_job *job, const char *approval);
+void mpl_job_grant(mpl_job *job, const char *approval, int64_t expires);
+/* COMMIT, of a beginning: its approval counts no more, and nothing has begun. The question is
+ * DECISION again. */
+void mpl_job_withdraw(mpl_job *job);
 /* The host does not want any more; before a step. */
 void mpl_job_cancel(mpl_job *job, int64_t now);
 /* OUTCOME: it did not happen, or may happen again. */

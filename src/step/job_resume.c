@@ -194,11 +194,24 @@ void mpl_job_await(mpl_job *job, moonplan_text why, int64_t now) {
              MPL_APPROVAL_REQUESTED, false, now);
 }
 
-void mpl_job_grant(mpl_job *job, const char *approval) {
+void mpl_job_grant(mpl_job *job, const char *approval, int64_t expires) {
     mpl_job_expect(job->wants == MPL_WANTS_DECISION && job->evidence);
-    mpl_step_evidence *kept = &job->evidence->steps[job->step];
-    memcpy(kept->approval, approval, sizeof kept->approval);
-    kept->granted = true;
+    memcpy(job->evidence->granted, approval, sizeof job->evidence->granted);
+    job->evidence->expires = expires;
+}
+
+void mpl_job_withdraw(mpl_job *job) {
+    mpl_evidence *evidence = job->evidence;
+    mpl_job_step *step = &job->steps[job->step];
+    mpl_job_expect(job->wants == MPL_WANTS_COMMIT && step->status == MOONPLAN_RUNNING && evidence &&
+                   evidence->granted[0]);
+    job->event_count -= 2; /* granted and started */
+    memcpy(evidence->steps[job->step].approval, evidence->before, sizeof evidence->before);
+    evidence->granted[0] = 0;
+    step->status = MOONPLAN_PENDING;
+    step->started = MOONPLAN_NO_TIME;
+    step->digested = false;
+    job->wants = MPL_WANTS_DECISION;
 }
 
 /* -- Outcomes ----------------------------------------------------------------*/

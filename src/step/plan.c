@@ -255,8 +255,10 @@ static void unknown_capability(check *c, moonplan_value value, moonplan_text nam
     moonplan_error *fault = mpl_faults_add(&c->faults);
     if (!fault) return;
     if (why->code != MOONPLAN_OK) {
+        bool same = why->code == MOONPLAN_PLAN_UNKNOWN_CAPABILITY;
         mpl_error_at(fault, MOONPLAN_PLAN_UNKNOWN_CAPABILITY, value,
-                     "the capability %q cannot be used: %s", &name, why->message);
+                     "the capability %q cannot be used: %s%s%s", &name,
+                     same ? "" : moonplan_code_name(why->code), same ? "" : ": ", why->message);
         return;
     }
     mpl_listing list = {.length = 0};

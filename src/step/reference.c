@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "../core/listing.h"
 #include "../core/text.h"
 
 static const char prefix[] = "steps.", result[] = ".result";
@@ -68,41 +69,178 @@ bool mpl_reference_next(moonplan_value *found, moonplan_text *text, moonplan_val
 
 /* -- Following --------------------------------------------------------------*/
 
+static moonplan_text first_segment(moonplan_text path) {
+    const char *dot = memchr(path.bytes, '.', path.length);
+    return (moonplan_text){path.bytes, dot ? (size_t)(dot - path.bytes) : path.length};
+}
+
+/* What stands there; MOONPLAN_NONE where nothing does. */
+static moonplan_value child(moonplan_value value, moonplan_text segment) {
+    moonplan_type type = moonplan_value_type(value);
+    if (type == MOONPLAN_OBJECT) return moonplan_value_member(value, segment.bytes, segment.length);
+    if (type == MOONPLAN_ARRAY && segment.length <= 10 && mpl_decimal(segment)) {
+        size_t index = 0;
+        for (size_t i = 0; i < segment.length; i++)
+            index = index * 10 + (size_t)(segment.bytes[i] - '0');
+        return moonplan_value_element(value, index);
+    }
+    return (moonplan_value){value.document, UINT32_MAX};
+}
+
 mpl_target mpl_reference_follow(moonplan_value value, const mpl_reference *reference) {
-    mpl_target target = {.kind = MPL_TARGET_LOST, .value = value};
     moonplan_text path = reference->path;
+    mpl_target target = {.kind = MPL_TARGET_LOST, .value = value, .rest = path};
     if (!path.bytes) {
         target.kind =
             moonplan_value_type(value) == MOONPLAN_NONE ? MPL_TARGET_NOTHING : MPL_TARGET_VALUE;
         return target;
     }
-    const char *at = path.bytes, *end = path.bytes + path.length;
     for (;;) {
-        const char *dot = memchr(at, '.', (size_t)(end - at));
-        moonplan_text segment = {at, (size_t)((dot ? dot : end) - at)};
-        moonplan_type type = moonplan_value_type(value);
-        if (type == MOONPLAN_OBJECT) {
-            value = moonplan_value_member(value, segment.bytes, segment.length);
-        } else if (type == MOONPLAN_ARRAY && mpl_text_is(segment, "length")) {
-            if (dot) return target; /* a number has no members */
-            target.kind = MPL_TARGET_LENGTH;
-            target.length = moonplan_value_count(value);
-            return target;
-        } else if (type == MOONPLAN_ARRAY && segment.length <= 10 && mpl_decimal(segment)) {
-            size_t index = 0;
-            for (size_t i = 0; i < segment.length; i++)
-                index = index * 10 + (size_t)(segment.bytes[i] - '0');
-            value = moonplan_value_element(value, index);
-        } else {
+        moonplan_text segment = first_segment(target.rest);
+        bool last = segment.length == target.rest.length;
+        moonplan_value next = child(target.value, segment);
+        if (moonplan_value_type(target.value) == MOONPLAN_ARRAY && mpl_text_is(segment, "length")) {
+            if (last) {
+                target.kind = MPL_TARGET_LENGTH;
+                target.length = moonplan_value_count(target.value);
+                return target;
+            }
+        } else if (moonplan_value_type(next) == MOONPLAN_NONE) {
             return target;
         }
-        if (moonplan_value_type(value) == MOONPLAN_NONE) return target;
-        if (!dot) {
+        target.value = next;
+        if (last) {
             target.kind = MPL_TARGET_VALUE;
-            target.value = value;
             return target;
         }
-        at = dot + 1;
+        target.rest.bytes += segment.length + 1;
+        target.rest.length -= segment.length + 1;
+        if (moonplan_value_type(next) == MOONPLAN_NONE) return target;
+    }
+}
+
+/* -- What a lost path says --------------------------------------------------*/
+
+/* Untrusted text, cut so that several of them and a listing fit into one message. */
+typedef struct quoted {
+    char bytes[80];
+    size_t length;
+} quoted;
+
+static quoted quote(moonplan_text text) {
+    quoted out;
+    out.length = mpl_quote(out.bytes, 56, text);
+    return out;
+}
+
+#define SHOWN(piece) (&(moonplan_text){(piece).bytes, (piece).length})
+
+/* Where a path leads that has so many bytes of the whole one, its last dot included: "the result",
+ * or a pointer into it and what has to stand behind that. */
+typedef struct place {
+    quoted pointer;
+    const char *in;
+} place;
+
+static place place_of(moonplan_text path, size_t length) {
+    if (length == 0) return (place){{"", 0}, "the result"};
+    mpl_pointer pointer = {.length = 0};
+    while (length > 0 && !pointer.cut) {
+        moonplan_text segment = first_segment(path);
+        mpl_pointer_name(&pointer, segment);
+        path.bytes += segment.length + 1;
+        path.length -= segment.length + 1;
+        length -= segment.length + 1;
+    }
+    return (place){quote((moonplan_text){pointer.bytes, pointer.length}), " in the result"};
+}
+
+/* The longest name in an object that has a dot and with which the path could go on: past the point
+ * at which it is lost, `far` bytes from here, or to its end. */
+static moonplan_text dotted_name(moonplan_value object, moonplan_text path, size_t far) {
+    moonplan_text found = {NULL, 0};
+    moonplan_walk walk = mpl_walk(object);
+    while (walk.named && mpl_walk_next(&walk)) {
+        moonplan_text name = walk.name;
+        if (name.length <= found.length || name.length > path.length ||
+            memcmp(name.bytes, path.bytes, name.length) != 0 ||
+            (name.length < path.length && path.bytes[name.length] != '.') ||
+            !memchr(name.bytes, '.', name.length))
+            continue;
+        mpl_reference rest = {.path = {NULL, 0}};
+        if (name.length < path.length) {
+            rest.path.bytes = path.bytes + name.length + 1;
+            rest.path.length = path.length - name.length - 1;
+        }
+        if (name.length > far || mpl_reference_follow(walk.value, &rest).kind != MPL_TARGET_LOST)
+            found = name;
+    }
+    return found;
+}
+
+/* Such a name in one of the objects that the path leads through, the deepest; *before is how much
+ * of the path leads there. */
+static moonplan_text out_of_reach(moonplan_value value, moonplan_text path, moonplan_text rest,
+                                  size_t *before) {
+    moonplan_text found = {NULL, 0}, left = path;
+    for (;;) {
+        moonplan_text name = dotted_name(value, left, left.length - rest.length);
+        if (name.bytes) {
+            found = name;
+            *before = path.length - left.length;
+        }
+        if (left.length <= rest.length) return found;
+        moonplan_text segment = first_segment(left);
+        value = child(value, segment);
+        left.bytes += segment.length + 1;
+        left.length -= segment.length + 1;
+    }
+}
+
+static void lose(moonplan_error *err, moonplan_value at, moonplan_text text,
+                 const mpl_reference *reference, moonplan_value whole, const mpl_target *target) {
+    quoted segment = quote(first_segment(target->rest));
+    size_t leads = reference->path.length - target->rest.length, before = 0;
+    if (leads == 0 && moonplan_value_type(whole) == MOONPLAN_NONE) {
+        mpl_error_at(err, MOONPLAN_JOB_REFERENCE_PATH, at,
+                     "%q finds no %t: the step gave no result", &text, SHOWN(segment));
+        return;
+    }
+    place here = place_of(reference->path, leads);
+    moonplan_type type = moonplan_value_type(target->value);
+    const char *what = type == MOONPLAN_NONE ? "a number" : mpl_type_text(type);
+    moonplan_text name = out_of_reach(whole, reference->path, target->rest, &before);
+    uint64_t count = moonplan_value_count(target->value);
+    if (name.bytes) {
+        quoted shown = quote(name);
+        place there = place_of(reference->path, before);
+        if (before == leads) there = (place){{"", 0}, "it"};
+        mpl_error_at(err, MOONPLAN_JOB_REFERENCE_PATH, at,
+                     "%q finds no %t: %t%s is %s; %t%s has the name %t, but a path is split at "
+                     "every dot and reaches no such name",
+                     &text, SHOWN(segment), SHOWN(here.pointer), here.in, what,
+                     SHOWN(there.pointer), there.in, SHOWN(shown));
+    } else if (type == MOONPLAN_OBJECT && count > 0) {
+        mpl_listing names = {.length = 0};
+        moonplan_walk walk = mpl_walk(target->value);
+        while (!names.full && mpl_walk_next(&walk)) mpl_listing_name(&names, walk.name);
+        moonplan_text list = mpl_listing_text(&names);
+        mpl_error_at(err, MOONPLAN_JOB_REFERENCE_PATH, at,
+                     "%q finds no %t: %t%s is an object with the name%s %t", &text, SHOWN(segment),
+                     SHOWN(here.pointer), here.in, count == 1 ? "" : "s", &list);
+    } else if (type == MOONPLAN_ARRAY && count > 0) {
+        mpl_error_at(err, MOONPLAN_JOB_REFERENCE_PATH, at,
+                     count == 1
+                         ? "%q finds no %t: %t%s is an array of %u: a path goes on with 0 or "
+                           "length"
+                         : "%q finds no %t: %t%s is an array of %u: a path goes on with 0 "
+                           "to %u or length",
+                     &text, SHOWN(segment), SHOWN(here.pointer), here.in, count, count - 1);
+    } else {
+        if (type == MOONPLAN_OBJECT) what = "an empty object";
+        if (type == MOONPLAN_ARRAY) what = "an empty array: a path goes on with length only";
+        mpl_error_at(err, MOONPLAN_JOB_REFERENCE_PATH, at, "%q finds no %t: %t%s is %s", &text,
+                     SHOWN(segment), SHOWN(here.pointer), here.in, what);
     }
 }
 
@@ -127,8 +265,7 @@ static bool find_target(mpl_target *target, moonplan_text text, mpl_results resu
     }
     *target = mpl_reference_follow(whole, &reference);
     if (target->kind != MPL_TARGET_LOST) return true;
-    mpl_error_at(err, MOONPLAN_JOB_REFERENCE_PATH, at, "the result of step %q has no %q",
-                 &reference.id, &reference.path);
+    lose(err, at, text, &reference, whole, target);
     return false;
 }
 

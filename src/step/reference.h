@@ -29,8 +29,9 @@ bool mpl_reference_next(moonplan_value *found, moonplan_text *text, moonplan_val
 /* What a path leads to. */
 typedef struct mpl_target {
     enum { MPL_TARGET_VALUE, MPL_TARGET_LENGTH, MPL_TARGET_NOTHING, MPL_TARGET_LOST } kind;
-    moonplan_value value; /* VALUE */
+    moonplan_value value; /* VALUE; LOST: as far as the path leads, NONE where that is a length */
     size_t length;        /* LENGTH: an array's */
+    moonplan_text rest;   /* LOST: of the path, from the first segment that is not there */
 } mpl_target;
 
 /* Follow a path through own members: of an object its members, of an array its canonical indices

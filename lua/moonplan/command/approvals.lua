@@ -4,6 +4,7 @@ local input = require "moonplan.command.input"
 local keys = require "moonplan.command.keys"
 local moonplan = require "moonplan"
 local options = require "moonplan.command.options"
+local parts = require "moonplan.command.parts"
 local text = require "moonplan.command.text"
 
 local approvals = {}
@@ -73,13 +74,13 @@ end
 --- What is signed, for whoever is about to sign it; on standard error.
 ---@param document string the approval, JSON text
 function approvals.show(document)
-  local approval = assert(moonplan.json.decode(document))
+  local approval = parts.members(document)
   local names = {}
   for name in pairs(approval) do names[#names + 1] = name end
   table.sort(names)
   for _, name in ipairs(names) do
     console.warn(("  %-18s %s\n"):format(text.visible(name),
-      text.bounded(moonplan.json.encode(approval[name]), 2000)))
+      text.bounded(approval[name], 2000)))
   end
 end
 

@@ -1,6 +1,9 @@
 --- How a job ended, or what it waits for: shown, and as an exit code.
+local advice = require "moonplan.command.advice"
 local console = require "moonplan.console"
 local exits = require "moonplan.command.exits"
+local moonplan = require "moonplan"
+local parts = require "moonplan.command.parts"
 local report = require "moonplan.command.report"
 local text = require "moonplan.command.text"
 
@@ -26,7 +29,9 @@ end
 -- A risk that the default authorizer denied, which an option would let pass.
 local function denied_risk(job)
   for _, event in ipairs(job.events) do
-    if event.type == "capability.denied" then return event.data.risk end
+    if event.type == "capability.denied" then
+      return moonplan.json.decode(parts.members(event.data).risk)
+    end
   end
 end
 
@@ -37,25 +42,25 @@ local UNDER_WAY = {
 }
 
 -- What a person can do about it.
-local function note(job, arguments)
-  local id, store = text.visible(job.id), text.visible(arguments.store or "")
+local function note(job, arguments, engine)
   if job.status == "interrupted" then
-    return ("moonplan jobs resume %s --store %s goes on after its last completed step"):format(id,
-      store)
+    return ("%s goes on after its last completed step"):format(
+      advice.resume(job.id, arguments, advice.risks(job, engine)))
   elseif not job.error then
     return nil
   elseif job.error.code == "job.denied" and not arguments.authorizer then
     return ("--allow %s lets steps of that risk run"):format(denied_risk(job))
   elseif job.status == "awaiting_approval" and arguments.store then
-    return ("moonplan approve --job %s --store %s makes an approval; moonplan jobs resume %s "
-      .. "--store %s --approval FILE --approver FILE.pub goes on with it"):format(id, store, id,
-      store)
-  elseif job.status == "outcome_unknown" then
-    return ("moonplan jobs resolve %s --store %s says how the step ended"):format(id, store)
+    return ("%s makes an approval; %s goes on with it"):format(
+      advice.approve(job.id, arguments, advice.risks(job, engine)))
+  elseif job.status == "outcome_unknown" and arguments.store then
+    local step = stopped_step(job)
+    return ("%s with --as completed, --as failed or --retry says how the step ended"):format(
+      advice.resolve(job.id, step and step.id or "STEP", arguments))
   end
 end
 
-local function explain(name, job, arguments)
+local function explain(name, job, arguments, engine)
   local waiting = EXITS[job.status] == exits.waiting
   local word = waiting and report.coloured(2, "yellow", "waiting")
     or report.coloured(2, "red", "error")
@@ -63,8 +68,8 @@ local function explain(name, job, arguments)
   if UNDER_WAY[job.status] then
     console.warn(("%s: %s[%s]: the job %s %s\n"):format(text.visible(name), word, job.status,
       text.visible(job.id), UNDER_WAY[job.status]))
-    local advice = note(job, arguments)
-    if advice then console.warn(("%s: note: %s\n"):format(text.visible(name), advice)) end
+    local found = note(job, arguments, engine)
+    if found then console.warn(("%s: note: %s\n"):format(text.visible(name), found)) end
     return
   end
   -- A failure without a message has one text in its step and another in the job.
@@ -76,22 +81,23 @@ local function explain(name, job, arguments)
   end
   console.warn(("%s: %s[%s]%s: %s\n"):format(text.visible(name), word, failure.code, where,
     text.bounded(failure.message, MOST)))
-  local advice = note(job, arguments)
-  if advice then console.warn(("%s: note: %s\n"):format(text.visible(name), advice)) end
+  local found = note(job, arguments, engine)
+  if found then console.warn(("%s: note: %s\n"):format(text.visible(name), found)) end
 end
 
 --- Put out the result, or the whole job with --json, and say on standard error what is wrong.
 ---@param name string what is complained about: the plan's file, or the job's id
 ---@param job table
 ---@param arguments table
+---@param engine table? the one that ran it
 ---@return integer exit code
-function outcome.show(name, job, arguments)
+function outcome.show(name, job, arguments, engine)
   if arguments.json then
     report.json_text(job:json())
   elseif job.status == "completed" then
     report.json_text(job:result_json())
   end
-  if job.status ~= "completed" then explain(name, job, arguments) end
+  if job.status ~= "completed" then explain(name, parts.job(job), arguments, engine) end
   return EXITS[job.status]
 end
 

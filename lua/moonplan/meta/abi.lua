@@ -213,7 +213,9 @@ local convert = {}
 ---@nodiscard
 function convert.to_send_calls(plan, options) end
 
---- A batch file of the Safe Transaction Builder, version 1.0, with its checksum.
+--- A batch file of the Safe Transaction Builder, version 1.0, with its checksum. A Safe carries out
+--- several transactions as one: where the plan does not require that, or requires it of one step,
+--- `lost` says so.
 ---@param plan moonplan.CallPlan|string
 ---@param options? moonplan.ConvertOptions
 ---@return string? json

@@ -68,7 +68,8 @@
 ---@field store_mode? "create"|"existing"|"read"
 ---
 --- Steps of these risks run only with an approval, and are then put to the authorizer like any
---- other. Without one the job waits, `awaiting_approval`.
+--- other. Without one the job waits, `awaiting_approval`. A step is of a risk when its capability
+--- says so, or did when the job was made.
 ---@field approvals? ("read"|"write"|"destructive")[]
 ---@field approvers? (moonplan.PublicKey|string)[] whose approvals count; strings as in NAME.pub
 ---
@@ -96,8 +97,9 @@
 --- Who asks. Kept as it is, handed to the authorizer and to capabilities.
 ---@field caller? {subject: string?, tenant: string?, scopes: string[]?, metadata: table?}
 ---
---- The plan's idempotencyKey counts: a job that was made of the same plan for the same caller with
---- this key is the answer, whatever became of it. With another plan or caller: store.conflict.
+--- The plan's idempotencyKey, if it is a string, counts: the first job that was made of the same
+--- plan for the same caller with this key, deduplicated itself or not, is the answer, whatever
+--- became of it. Where all jobs of the key have another plan or caller: store.conflict.
 ---@field deduplicate? boolean
 ---@field approvals? string[] JSON texts; what is wrong with one refuses the run: `approval.*`
 
@@ -236,12 +238,15 @@ function Engine:files(name) end
 function Engine:test(name) end
 
 --- Read the plugins again that have been read, private files included. All or nothing: after an
---- error the old ones serve on. What was unregistered is there again. Jobs under way get the new
---- capability with the next step, or job.capability_gone where there is none any more. A name that
---- a host's function has stays the host's: the file that brings it is a problem (plugin.duplicate)
---- in `engine:list` and `engine:files`.
+--- error the old ones serve on, but for those that the trust store, as it is now, lets in no more
+--- (a key taken away, revoked, expired or restricted, a pin gone): plans that name one are
+--- refused, a job that comes to one fails with job.capability_gone, until a reload succeeds. What
+--- was unregistered is there again. Jobs under way get the new capability with the next step, or
+--- job.capability_gone where there is none any more. A name that a host's function has stays the
+--- host's: the file that brings it is a problem (plugin.duplicate) in `engine:list` and
+--- `engine:files`.
 ---@return true? done
----@return moonplan.Error? err
+---@return moonplan.Error? err plugin.signature before all others; plugin.trust: nothing was judged
 function Engine:reload() end
 
 --- Sign each folder of plugins: load all that is in it, write plugins.manifest, which names its

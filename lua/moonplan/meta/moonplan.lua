@@ -332,7 +332,8 @@ function moonplan.digest(text, options) end
 --- `moonplan.digest` says why.
 ---@param texts string[]
 ---@param options? moonplan.ManyOptions
----@return (string|false)[] digests as moonplan.digest gives them, one for each text, in their order
+---@return (string|false)[]? digests as moonplan.digest gives them, one for each text, in order
+---@return moonplan.Error? err memory
 ---@nodiscard
 function moonplan.digest_many(texts, options) end
 
@@ -346,7 +347,8 @@ function moonplan.sign_approval(approval, key) end
 
 --- A call plan explained to a person: every call decoded as far as that goes, and findings. A
 --- review is no approval, and finds nothing that only a simulation or the chain could show.
---- Required capabilities of a plan that comes as text are shown, not enforced.
+--- Required capabilities of a plan that comes as text are shown, not enforced. Of each severity
+--- there are as many findings as the limit `findings` says, and always the first of each code.
 ---@param plan moonplan.CallPlan|string a plan, or its JSON text
 ---@param options? moonplan.ReviewOptions
 ---@return moonplan.Review? review
@@ -355,7 +357,9 @@ function moonplan.sign_approval(approval, key) end
 function moonplan.review(plan, options) end
 
 --- The codes that findings have, the severity of each, and what it means. `review.rest` has the
---- severity of what it counts.
+--- severity of what it counts. Amounts that stand for everything are, of an allowance, 2^128-1 and
+--- all above it, and exactly 2^112-1 and 2^96-1 (`allowance.unlimited`); of a typed message that is
+--- not known here, any 2^n-1 from n = 96 (`amount.unlimited`).
 ---@return {code: string, severity: "danger"|"warning"|"info", text: string}[]
 ---@nodiscard
 function moonplan.findings() end

@@ -18,8 +18,13 @@
 ---@field examples? moonplan.Example[] documentation, and tests: `moonplan plugins test`
 ---@field run fun(input: any, ctx: moonplan.Context): any, any
 ---
---- For a job that is resumed: whether the effect of an interrupted call happened.
----@field check? fun(input: any, ctx: moonplan.Context): any, any
+--- For a job that is resumed: whether the effect of an interrupted call happened. Nil: that cannot
+--- be told, and the outcome stays unknown; so it does after an error.
+---@field check? fun(input: any, ctx: moonplan.Context): moonplan.Happened?, any
+
+---@class moonplan.Happened
+---@field happened boolean false: the call is made again
+---@field result? any where it happened: what the call would have returned
 
 --- Functions and errors of contracts, for those who read calldata: signatures and entries of a JSON
 --- ABI, of any contract; or tables with such a list and the contract that it is of. What a plugin

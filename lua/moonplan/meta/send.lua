@@ -133,7 +133,8 @@
 ---
 --- Right before a call is submitted: try it, and say what to add to it (`request`), which comes
 --- back in later questions and goes on record. A `nonce` ("0x" and digits) has to be greater than
---- that of the step before.
+--- that of the step before; until it is, whatever the trial came to is from before that step, and
+--- asked for again, for a minute at most.
 ---@field estimate? fun(question: moonplan.Question, ctx: table): moonplan.Trial?, any
 ---
 --- Ask for it to be signed and sent, once. "refused" and "unsent" say for certain that nothing was.

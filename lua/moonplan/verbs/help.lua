@@ -26,7 +26,9 @@ moonplan %s: reads, validates and explains plans of wallet calls (ERC-8410), run
 A first word that is a verb is the verb; ./digest runs a script of that name.
 Results go to standard output, everything else to standard error.
 Exit codes: 0 fine; 1 wrong usage, input or output failed, internal; 2 the input is invalid or
-refused; 3 the job failed; 141 nobody reads our output any more. Of several files, 1 comes before 2.
+refused; 3 the job, or the plan that was sent, failed; 4 stopped and waiting, or an outcome is
+unknown; 5 findings at or above --fail-on; 141 nobody reads our output any more. Of several files,
+1 comes before 2.
 "moonplan help VERB" explains a verb.
 ]]
 

@@ -28,7 +28,7 @@ function run.describe(parser)
   approvals.describe(parser)
   parser:flag("--deduplicate")
     :description("When the store has a job of the same plan with the same idempotencyKey, show "
-      .. "that one and run nothing; with another plan under that key, refuse.")
+      .. "the first of them and run nothing; with other plans alone under that key, refuse.")
   options.describe_limit(parser)
   parser:flag("--dry-run")
     :description("Call nothing: show what would run, in which order, and what each step waits for.")
@@ -98,7 +98,7 @@ function run.run(arguments)
       #given > 0 and ", and no approval looked at" or ""))
   end
   if not plan then report.warnings(name, job.warnings) end
-  return outcome.show(name, job, arguments)
+  return outcome.show(name, job, arguments, engine)
 end
 
 return run

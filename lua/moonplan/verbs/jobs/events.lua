@@ -1,8 +1,8 @@
 --- moonplan jobs events: what happened in a job.
 local console = require "moonplan.console"
 local exits = require "moonplan.command.exits"
-local moonplan = require "moonplan"
 local options = require "moonplan.command.options"
+local parts = require "moonplan.command.parts"
 local report = require "moonplan.command.report"
 local stores = require "moonplan.command.stores"
 local text = require "moonplan.command.text"
@@ -25,12 +25,12 @@ function events.run(arguments)
   local job
   job, code = stores.job(engine, arguments.store, arguments.id)
   if not job then return code end
-  for _, event in ipairs(job.events) do
+  for _, event in ipairs(parts.job(job).events) do
     if arguments.json then
-      report.json(event)
+      report.json_text(event.json)
     else
       console.write(("%s  %-20s  %s\n"):format(event.time, event.type,
-        text.bounded(moonplan.json.encode(event.data), 2000)))
+        text.bounded(event.data, 2000)))
     end
   end
   return exits.fine

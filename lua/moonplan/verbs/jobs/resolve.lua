@@ -1,9 +1,11 @@
 --- moonplan jobs resolve: say how a step ended whose outcome is unknown.
+local advice = require "moonplan.command.advice"
 local console = require "moonplan.console"
 local engines = require "moonplan.command.engine"
 local exits = require "moonplan.command.exits"
 local input = require "moonplan.command.input"
 local options = require "moonplan.command.options"
+local parts = require "moonplan.command.parts"
 local report = require "moonplan.command.report"
 local stores = require "moonplan.command.stores"
 local text = require "moonplan.command.text"
@@ -69,15 +71,22 @@ function resolve.run(arguments)
   local done, err = engine:resolve(arguments.id, arguments.step,
     { as = as, result_json = result, message = arguments.message })
   if not done then
-    if err.code:find("^json%.") then
+    -- What has a place stands in the result that was handed in, and so does what is wrong with it
+    -- as a whole.
+    local told = err.errors[1]
+    local about = told.line or told.code == "job.output_type"
+      or told.code == "limit" and told.message:find("^the result ")
+    if result and about and not told.code:find("^store%.") then
       for _, fault in ipairs(err.errors) do fault.file = arguments.result end
+      return report.faults(arguments.result, err.errors)
     end
     return stores.refuse(arguments.store, err)
   end
   local job = engine:job(arguments.id)
   console.warn(("%s: step %s: %s%s\n"):format(text.visible(arguments.id),
     text.visible(arguments.step), NEXT[as],
-    job and ENDS[job.status] or "; moonplan jobs resume goes on"))
+    job and ENDS[job.status] or ("; %s goes on"):format(
+      advice.resume(arguments.id, arguments, job and advice.risks(parts.job(job), engine)))))
   return exits.fine
 end
 

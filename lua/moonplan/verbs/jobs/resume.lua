@@ -4,6 +4,7 @@ local console = require "moonplan.console"
 local engines = require "moonplan.command.engine"
 local options = require "moonplan.command.options"
 local outcome = require "moonplan.command.outcome"
+local parts = require "moonplan.command.parts"
 local progress = require "moonplan.command.progress"
 local report = require "moonplan.command.report"
 local stores = require "moonplan.command.stores"
@@ -32,7 +33,7 @@ local function left(engine, id)
   local job = engine:job(id)
   if not job then return nil end
   local count = 0
-  for _, step in ipairs(job.steps) do
+  for _, step in ipairs(parts.job(job).steps) do
     if step.status ~= "completed" then count = count + 1 end
   end
   return count
@@ -51,7 +52,7 @@ function resume.run(arguments)
     approvals.blame(err.errors, arguments)
     return stores.refuse(arguments.store, err)
   end
-  return outcome.show(arguments.id, job, arguments)
+  return outcome.show(arguments.id, job, arguments, engine)
 end
 
 return resume

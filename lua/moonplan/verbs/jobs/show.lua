@@ -1,8 +1,9 @@
 --- moonplan jobs show: one job of a store.
+local advice = require "moonplan.command.advice"
 local console = require "moonplan.console"
 local exits = require "moonplan.command.exits"
-local moonplan = require "moonplan"
 local options = require "moonplan.command.options"
+local parts = require "moonplan.command.parts"
 local report = require "moonplan.command.report"
 local stores = require "moonplan.command.stores"
 local text = require "moonplan.command.text"
@@ -20,12 +21,28 @@ function show.describe(parser)
   parser:flag("--json"):description("The whole job as a JSON object, as of moonplan run --json.")
 end
 
+-- With what the job was run is not known here.
+local AS_RUN = " (with its --plugins and --grant, and what lets its steps run: --allow or "
+  .. "--authorizer)"
+
 -- What can be done about a job that waits.
 local ADVICE = {
-  outcome_unknown = "moonplan jobs resolve ID --step STEP says how the step ended",
-  awaiting_approval = "moonplan approve --job ID makes an approval; moonplan jobs resume ID "
-    .. "--approval FILE --approver FILE.pub goes on with it",
-  interrupted = "moonplan jobs resume ID goes on after the last completed step",
+  outcome_unknown = function(job, arguments)
+    local step = "STEP"
+    for _, one in ipairs(job.steps) do
+      if one.status == "outcome_unknown" then step = one.id end
+    end
+    return ("%s with --as completed, --as failed or --retry says how the step ended"):format(
+      advice.resolve(job.id, step, arguments))
+  end,
+  awaiting_approval = function(job, arguments)
+    local approve, resume = advice.approve(job.id, arguments, advice.risks(job))
+    return ("%s makes an approval\n%s goes on with it%s"):format(approve, resume, AS_RUN)
+  end,
+  interrupted = function(job, arguments)
+    return ("%s goes on after the last completed step%s"):format(
+      advice.resume(job.id, arguments), AS_RUN)
+  end,
 }
 
 local MOST = 400
@@ -35,7 +52,7 @@ local function add_step(lines, n, step)
   lines[#lines + 1] = ("  %-2d %s  %s%s  %s"):format(n, text.visible(step.id),
     text.visible(step.capability), version and " " .. text.visible(version) or "", step.status)
   if step.result ~= nil then
-    lines[#lines + 1] = "     result  " .. text.bounded(moonplan.json.encode(step.result), MOST)
+    lines[#lines + 1] = "     result  " .. text.bounded(step.result, MOST)
   end
   if step.error then
     lines[#lines + 1] = ("     error   %s: %s"):format(step.error.code,
@@ -43,7 +60,7 @@ local function add_step(lines, n, step)
   end
 end
 
-local function layout(job)
+local function layout(job, arguments)
   local lines = {}
   local function add(label, value)
     if value ~= nil then lines[#lines + 1] = ("%-9s %s"):format(label, value) end
@@ -63,10 +80,10 @@ local function layout(job)
   lines[#lines + 1] = ""
   lines[#lines + 1] = text.count(#job.steps, "step")
   for n, step in ipairs(job.steps) do add_step(lines, n, step) end
-  local advice = ADVICE[job.status]
-  if advice then
+  local known = ADVICE[job.status]
+  if known then
     lines[#lines + 1] = ""
-    lines[#lines + 1] = (advice:gsub("ID", function() return text.visible(job.id) end))
+    lines[#lines + 1] = known(job, arguments)
   end
   return table.concat(lines, "\n") .. "\n"
 end
@@ -80,7 +97,7 @@ function show.run(arguments)
   if arguments.json then
     report.json_text(job:json())
   else
-    console.write(layout(job))
+    console.write(layout(parts.job(job), arguments))
   end
   return exits.fine
 end
