@@ -524,6 +524,24 @@ describe("moonplan jobs", function()
       assert.equal("one\none\n", notes())
     end)
 
+    it("are said to be for something else, where they are", function()
+      approve("approver", "plan.json", "--plugins", "plugins", "--grant", "fs:rw=data")
+      command.write(folder .. "/other.json", (TWO:gsub("keep books", "cook them")))
+      local outcome = needs_approval("run", "other.json", "--approval", "approval.json", table.unpack(ASKS))
+      assert.equal(4, outcome.code, outcome.err)
+      local theirs, ours = outcome.err:match(
+        "takes an approval: the one that was given is for the plan (%x+), and this is (%x+)")
+      assert.equal(files.read(folder .. "/approval.json"):match('"plan_digest":"(%x+)"'), theirs)
+      assert.equal(64, #ours)
+      assert.not_equal(theirs, ours)
+      local id = ids("--status", "awaiting_approval")[1]
+      approve("approver", "--job", id, "--store", "jobs.db")
+      local words = { "jobs", "resume", id, "--approval", "approval.json", table.unpack(ASKS) }
+      refused(4, "waiting", needs_approval(table.unpack(words)))
+      refused(4, 'the one that was given is for step "', needs_approval(table.unpack(words)))
+      assert.equal("one\n", notes())
+    end)
+
     it("are worth nothing from a stranger, changed, or late", function()
       local function run_with_it()
         return needs_approval("run", "plan.json", "--approval", "approval.json", table.unpack(ASKS))

@@ -376,6 +376,33 @@ static void say_required(const moonplan_job *job, moonplan_text id, moonplan_err
                       &risk);
 }
 
+/* What one that was given is about instead. */
+static void say_other(const moonplan_job *job, const approval *one, moonplan_text id,
+                      moonplan_error *why) {
+    const mpl_evidence *evidence = job->machine->evidence;
+    const mpl_entry *entry = job->capability;
+    moonplan_text plan = mpl_text_of(evidence->plan);
+    moonplan_text input = mpl_text_of(evidence->steps[job->machine->step].input);
+#define SAY(...)                                                                                   \
+    mpl_error_set(why, MOONPLAN_JOB_AWAITING_APPROVAL, MOONPLAN_NO_OFFSET, NULL,                   \
+                  "step %q takes an approval: the one that was given is for " __VA_ARGS__)
+    if (one->plan.bytes && !mpl_text_equal(one->plan, plan))
+        SAY("the plan %t, and this is %t", &id, &one->plan, &plan);
+    else if (one->step_id.bytes && !same(one->step_id, id))
+        SAY("step %q", &id, &one->step_id);
+    else if (one->step_id.bytes && !same(one->capability, entry->view.name))
+        SAY("a call of %q, and this is one of %q", &id, &one->capability, &entry->view.name);
+    else if (one->step_id.bytes && same(one->version, entry->view.version) &&
+             !mpl_text_equal(one->input, input))
+        SAY("the input %t, and this is %t", &id, &one->input, &input);
+    else if (one->step_id.bytes ? !same(one->version, entry->view.version)
+                                : !same_version(job, one))
+        SAY("another version of %q", &id, &entry->view.name);
+    else
+        SAY("another caller", &id);
+#undef SAY
+}
+
 static bool is_cancelled(moonplan_job *job) {
     const mpl_store *store = &job->engine->store;
     return atomic_load(&job->cancel) || (store->cancelled && store->cancelled(store->data, job));
@@ -388,7 +415,7 @@ bool mpl_approval_settle(moonplan_job *job, moonplan_error *err) {
     moonplan_error why;
     moonplan_text id = mpl_step_text(machine->plan, machine->plan->steps[machine->step].id);
     int64_t now = mpl_engine_now(engine);
-    bool memory = false;
+    bool memory = false, said = false;
     say_required(job, id, &why);
     for (size_t i = 0; job->approvals && i < job->approvals->count; i++) {
         const approval *one = &job->approvals->items[i];
@@ -396,8 +423,11 @@ bool mpl_approval_settle(moonplan_job *job, moonplan_error *err) {
         bool used = false;
         if (!is_about(job, one, &memory)) {
             if (memory) break;
+            if (!said) say_other(job, one, id, &why);
+            said = true;
             continue;
         }
+        said = true;
         if (is_over(one, now, &over)) {
             mpl_error_set(&why, over.code, MOONPLAN_NO_OFFSET, NULL,
                           "step %q takes an approval: %s", &id, over.message);
