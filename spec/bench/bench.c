@@ -66,18 +66,6 @@ static void whole(const item *items, size_t count) {
     }
 }
 
-static void parsed(const item *items, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        uint8_t out[32];
-        moonplan_call_plan *plan =
-            moonplan_call_plan_parse(items[i].text, items[i].length, &options, NULL);
-        MUST(plan);
-        moonplan_call_plan_digest(plan, out);
-        MUST(out[0] == items[i].digest[0]);
-        moonplan_call_plan_free(plan);
-    }
-}
-
 static void documented(const item *items, size_t count) {
     for (size_t i = 0; i < count; i++) {
         moonplan_document *document =
@@ -371,7 +359,6 @@ static void run(const char *kind, double seconds) {
     enter("keccak", keccak_0);
     if (mpl_keccak_kind_at(1)) enter("keccak of the next kind", keccak_1);
     enter("digest", whole);
-    enter("plan", parsed);
     enter("batch", batched_0);
     contenders[contender_count - 1].slices = BATCH_SLICES;
     if (mpl_keccak_kind_at(1)) {
@@ -407,7 +394,6 @@ static void run(const char *kind, double seconds) {
                  mpl_keccak_kind_at(1)->name);
         printf("  %-62s %6.2f\n", what, (here - 1 + next) / next);
     }
-    say("parse, digest, free (moonplan_call_plan_parse) over Keccak", "plan", "keccak");
     say("whole job in Lua (moonplan.digest) over the same in C", "lua digest", "digest");
     for (size_t k = 0; k < 2 && mpl_keccak_kind_at(k); k++) {
         snprintf(what, sizeof what, "OpenSSL's SHA3-256 over Keccak \"%s\"",
