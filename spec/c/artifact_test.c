@@ -11,18 +11,6 @@
 static const moonplan_address public_address = {4, {93, 184, 216, 34}};
 static const moonplan_address private_address = {4, {10, 0, 0, 7}};
 
-/* Numbers that are the same in every run (splitmix64). */
-static uint64_t random_state = 8410;
-static uint64_t random_next(void) {
-    uint64_t mixed = (random_state += 0x9e3779b97f4a7c15u);
-    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
-    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
-    return mixed ^ mixed >> 31;
-}
-static size_t random_below(size_t end) {
-    return (size_t)(random_next() % end);
-}
-
 static moonplan_text text_of(const char *bytes) {
     return (moonplan_text){bytes, strlen(bytes)};
 }

@@ -7,6 +7,18 @@
 /* One process, one thread of tests: a count of failures may be global here. */
 static size_t failed, tests, tests_failed;
 
+uint64_t random_next(void) {
+    static uint64_t state = 8410;
+    uint64_t mixed = (state += 0x9e3779b97f4a7c15u);
+    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
+    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
+    return mixed ^ mixed >> 31;
+}
+
+size_t random_below(size_t end) {
+    return (size_t)(random_next() % end);
+}
+
 bool check(bool holds, const char *file, int line, const char *what) {
     if (holds) return true;
     /* A loop over inputs can fail a thousand times in one way. */

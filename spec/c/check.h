@@ -20,6 +20,10 @@ void check_skip(const char *why);
 size_t check_failures(void);
 int check_end(void);
 
+/* Numbers that are the same in every run (splitmix64). */
+uint64_t random_next(void);
+size_t random_below(size_t end);
+
 /* A moonplan_alloc whose data is a `counter`: it keeps every block apart with its true size, checks
  * the sizes that it is told, and fails when asked to. */
 typedef struct counter {

@@ -110,7 +110,8 @@ static bool asks(moonplan_engine *engine, moonplan_error *err) {
 
 /* True when nothing failed on the way: a job that runs with its approval, or waits and is resumed
  * and cancelled, and is looked at in every way. */
-static bool live(const host *h, const moonplan_text *approval) {
+static bool live(where which, const host *h, const moonplan_text *approval) {
+    (void)which; /* in a file */
     moonplan_error err = {.code = MOONPLAN_OK};
     moonplan_engine *engine = moonplan_engine_new(&h->options, &err);
     if (!engine) return memory_or_fine(false, &err);
@@ -202,6 +203,7 @@ static void is_whole(const host *h) {
     struct stat status;
     if (stat(path, &status) != 0) return;
     moonplan_options_init(&reader.options.common);
+    reader.options.now = NULL;
     moonplan_engine *engine = engine_of(IN_FILE, &reader);
     is_sound(engine);
     moonplan_document *jobs = moonplan_engine_jobs_new(engine, NULL, NULL);
@@ -222,34 +224,41 @@ static void is_whole(const host *h) {
     moonplan_engine_free(engine);
 }
 
-static void every_allocation_of_ours_may_fail(void) {
-    for (int approved = 0; approved < 2; approved++) {
-        host h = strict();
-        moonplan_document *approval = approved ? approve(&h, FAR) : NULL;
-        moonplan_text text = {NULL, 0};
-        if (approval) text = moonplan_value_source(moonplan_document_root(approval));
-        for (int on = 0; on < 2; on++) {
-            bool fine = false;
-            size_t n = 0;
-            for (; n < 5000 && !fine; n++) {
-                counter count;
-                counter_options(&h.options.common, &count);
-                count.fail_at = n;
-                count.fail_on = on;
-                next_path();
-                memset(called, 0, sizeof called);
-                fine = live(&h, approved ? &text : NULL) && count.refused == 0 && n > 0;
-                if (!CHECK(count.used == 0 && count.blocks == 0 && !count.wrong)) {
-                    printf("# approved %d, on %d, allocation %zu\n", approved, on, n);
-                    return;
-                }
-                is_whole(&h);
-                unlink(path);
+/* A life of which it is told whether nothing failed in it, with each allocation of ours failing,
+ * and with all of them from there on. */
+static void fail_each(bool (*lives)(where which, const host *h, const moonplan_text *approval),
+                      where which, host *h, const moonplan_text *approval, size_t least) {
+    for (int on = 0; on < 2; on++) {
+        bool fine = false;
+        size_t n = 0; /* none, at first */
+        for (; n < 5000 && !fine; n++) {
+            counter count;
+            counter_options(&h->options.common, &count);
+            count.fail_at = n;
+            count.fail_on = on;
+            next_path();
+            memset(called, 0, sizeof called);
+            fine = lives(which, h, approval) && count.refused == 0 && n > 0;
+            if (!CHECK(count.used == 0 && count.blocks == 0 && !count.wrong)) {
+                printf("# kind %d, approved %d, on %d, allocation %zu\n", which, approval != NULL,
+                       on, n);
+                return;
             }
-            CHECK(fine && n > 100);
+            is_whole(h);
+            unlink(path);
         }
-        moonplan_document_free(approval);
+        CHECK(fine && n > least);
     }
+}
+
+static void every_allocation_of_ours_may_fail(void) {
+    host h = strict();
+    fail_each(live, IN_FILE, &h, NULL, 100);
+    h = strict();
+    moonplan_document *approval = approve(&h, FAR);
+    moonplan_text text = moonplan_value_source(moonplan_document_root(approval));
+    fail_each(live, IN_FILE, &h, &text, 100);
+    moonplan_document_free(approval);
 }
 
 /* A clock that goes on while the authorizer is asked. */
@@ -312,29 +321,7 @@ static void what_waits_again_and_what_is_there_may_lack_memory(void) {
             moonplan_document *approval = approved ? approve(&h, 2500) : NULL;
             moonplan_text text = {NULL, 0};
             if (approval) text = moonplan_value_source(moonplan_document_root(approval));
-            for (int on = 0; on < 2; on++) {
-                bool fine = false;
-                size_t n = 1;
-                for (; n < 5000 && !fine; n++) {
-                    counter count;
-                    counter_options(&h.options.common, &count);
-                    count.fail_at = n;
-                    count.fail_on = on;
-                    next_path();
-                    memset(called, 0, sizeof called);
-                    fine = live_twice((where)at, &h, approved ? &text : NULL) && count.refused == 0;
-                    if (!CHECK(count.used == 0 && count.blocks == 0 && !count.wrong)) {
-                        printf("# kind %d, approved %d, on %d, allocation %zu\n", at, approved, on,
-                               n);
-                        return;
-                    }
-                    h.options.now = NULL;
-                    if (at == IN_FILE) is_whole(&h);
-                    h.options.now = tell_late;
-                    unlink(path);
-                }
-                CHECK(fine && n > 50);
-            }
+            fail_each(live_twice, (where)at, &h, approval ? &text : NULL, 50);
             moonplan_document_free(approval);
         }
 }
@@ -352,7 +339,7 @@ static void every_allocation_of_sqlite_may_fail(void) {
         sqlite_calls = 0;
         sqlite_fail_at = n;
         /* It goes on without what it can do without, so that not every failure is one. */
-        live(&h, &text);
+        live(IN_FILE, &h, &text);
         fine = sqlite_calls < n;
         sqlite_fail_at = 0;
         is_whole(&h);

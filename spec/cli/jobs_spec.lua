@@ -2,41 +2,11 @@
 local cjson = require "cjson"
 local command = require "spec.support.command"
 local files = require "spec.support.files"
+local note_plugin = require "spec.support.note_plugin"
 
 local run = command.run
 
--- What a job did stands in a file, a line an effect: outside of the store.
-local PLUGIN = [[return {
-  {
-    kind = "capability", api = 1, name = "note.add", version = "1.0.0", summary = "Of a test.",
-    risk = "write", needs = { "fs:rw" },
-    input = { line = { type = "string", required = true, description = "what to note" } },
-    output = { line = { type = "string", description = "the same" } },
-    run = function(input, ctx)
-      local notes = ctx.fs.read("notes") or ""
-      assert(ctx.fs.write("notes", notes .. input.line .. "\n"))
-      return { line = input.line }
-    end,
-  },
-  {
-    kind = "capability", api = 1, name = "note.hang", version = "1.0.0", summary = "Of a test.",
-    risk = "write", needs = { "fs:rw" }, output = { line = { type = "string", description = "a word" } },
-    run = function(input, ctx)
-      assert(ctx.fs.write("begun", ""))
-      while not ctx.fs.read("go") do end
-      return { line = "went" }
-    end,
-  },
-}]]
-
-local function step(id, capability, input)
-  return ('{"id":"%s","capability":"%s"%s}'):format(id, capability, input and ',"input":' .. input or "")
-end
-
-local function plan(...)
-  return ('{"version":"1.0","goal":"keep books","idempotencyKey":"k-1","steps":[%s]}'):format(
-    table.concat({ ... }, ","))
-end
+local PLUGIN, step, plan = note_plugin.PLUGIN, note_plugin.step, note_plugin.plan
 
 local TWO = plan(step("a", "note.add", '{"line":"one"}'),
   step("b", "note.add", '{"line":{"$ref":"steps.a.result.line"}}'))

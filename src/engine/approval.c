@@ -320,26 +320,35 @@ static bool same_version(const moonplan_job *job, const approval *one) {
            same(moonplan_value_string(version), job->capability->view.version);
 }
 
-/* Whether it is about this step, whatever its age. */
-static bool is_about(const moonplan_job *job, const approval *one, bool *memory) {
+/* Whether it is about this step, whatever its age; the first thing that it is not about. */
+typedef enum subject {
+    THIS_STEP,
+    ANOTHER_PLAN,
+    ANOTHER_STEP,
+    ANOTHER_CAPABILITY,
+    ANOTHER_VERSION,
+    ANOTHER_INPUT,
+    ANOTHER_CALLER,
+} subject;
+
+static subject subject_of(const moonplan_job *job, const approval *one, bool *memory) {
     const mpl_job *machine = job->machine;
-    const mpl_step_evidence *step = &machine->evidence->steps[machine->step];
-    if (one->plan.bytes && !mpl_text_is(one->plan, machine->evidence->plan)) return false;
+    const mpl_capability *capability = &job->capability->view;
+    const mpl_step *planned = &machine->plan->steps[machine->step];
+    if (one->plan.bytes && !mpl_text_is(one->plan, machine->evidence->plan)) return ANOTHER_PLAN;
     if (one->step_id.bytes) {
-        const mpl_step *planned = &machine->plan->steps[machine->step];
-        if (!same(one->step_id, mpl_step_text(machine->plan, planned->id)) ||
-            !same(one->capability, job->capability->view.name) ||
-            !same(one->version, job->capability->view.version) ||
-            !mpl_text_is(one->input, step->input))
-            return false;
+        if (!same(one->step_id, mpl_step_text(machine->plan, planned->id))) return ANOTHER_STEP;
+        if (!same(one->capability, capability->name)) return ANOTHER_CAPABILITY;
+        if (!same(one->version, capability->version)) return ANOTHER_VERSION;
+        if (!mpl_text_is(one->input, machine->evidence->steps[machine->step].input))
+            return ANOTHER_INPUT;
     } else if (!same_version(job, one)) {
-        return false;
+        return ANOTHER_VERSION;
     }
-    return same_caller(job, one, memory);
+    return same_caller(job, one, memory) ? THIS_STEP : ANOTHER_CALLER;
 }
 
-/* By the engine's policy, by the one that the job was made with, or because the step has waited for
- * one, or has begun with one, before. */
+/* By the engine's policy, or by the one that the job was made with. */
 static bool takes_one(const moonplan_job *job, moonplan_text risk) {
     const moonplan_engine *engine = job->engine;
     if (!risk.bytes) return false;
@@ -355,8 +364,8 @@ static bool is_required(const moonplan_job *job) {
     const mpl_evidence *evidence = job->machine->evidence;
     if (!evidence) return false;
     const mpl_step_evidence *step = &evidence->steps[job->machine->step];
-    /* A capability may say less of its risk than it did when the job was made, under the same
-     * version. */
+    /* Or because the step has waited for one, or has begun with one, before. A capability may say
+     * less of its risk than it did when the job was made, under the same version. */
     return step->awaited || step->approval[0] || takes_one(job, job->capability->view.risk) ||
            takes_one(job, evidence->risk);
 }
@@ -376,30 +385,33 @@ static void say_required(const moonplan_job *job, moonplan_text id, moonplan_err
                       &risk);
 }
 
-/* What one that was given is about instead. */
-static void say_other(const moonplan_job *job, const approval *one, moonplan_text id,
+static void say_other(const moonplan_job *job, const approval *one, subject about, moonplan_text id,
                       moonplan_error *why) {
     const mpl_evidence *evidence = job->machine->evidence;
-    const mpl_entry *entry = job->capability;
-    moonplan_text plan = mpl_text_of(evidence->plan);
+    moonplan_text name = job->capability->view.name, plan = mpl_text_of(evidence->plan);
     moonplan_text input = mpl_text_of(evidence->steps[job->machine->step].input);
 #define SAY(...)                                                                                   \
     mpl_error_set(why, MOONPLAN_JOB_AWAITING_APPROVAL, MOONPLAN_NO_OFFSET, NULL,                   \
                   "step %q takes an approval: the one that was given is for " __VA_ARGS__)
-    if (one->plan.bytes && !mpl_text_equal(one->plan, plan))
+    switch (about) {
+    case ANOTHER_PLAN:
         SAY("the plan %t, and this is %t", &id, &one->plan, &plan);
-    else if (one->step_id.bytes && !same(one->step_id, id))
+        break;
+    case ANOTHER_STEP:
         SAY("step %q", &id, &one->step_id);
-    else if (one->step_id.bytes && !same(one->capability, entry->view.name))
-        SAY("a call of %q, and this is one of %q", &id, &one->capability, &entry->view.name);
-    else if (one->step_id.bytes && same(one->version, entry->view.version) &&
-             !mpl_text_equal(one->input, input))
+        break;
+    case ANOTHER_CAPABILITY:
+        SAY("a call of %q, and this is one of %q", &id, &one->capability, &name);
+        break;
+    case ANOTHER_VERSION:
+        SAY("another version of %q", &id, &name);
+        break;
+    case ANOTHER_INPUT:
         SAY("the input %t, and this is %t", &id, &one->input, &input);
-    else if (one->step_id.bytes ? !same(one->version, entry->view.version)
-                                : !same_version(job, one))
-        SAY("another version of %q", &id, &entry->view.name);
-    else
+        break;
+    default:
         SAY("another caller", &id);
+    }
 #undef SAY
 }
 
@@ -421,9 +433,10 @@ bool mpl_approval_settle(moonplan_job *job, moonplan_error *err) {
         const approval *one = &job->approvals->items[i];
         moonplan_error over;
         bool used = false;
-        if (!is_about(job, one, &memory)) {
-            if (memory) break;
-            if (!said) say_other(job, one, id, &why);
+        subject about = subject_of(job, one, &memory);
+        if (memory) break;
+        if (about != THIS_STEP) {
+            if (!said) say_other(job, one, about, id, &why);
             said = true;
             continue;
         }
