@@ -221,13 +221,15 @@ static void objects_that_are_nearly_alike(void) {
             continue;
         }
         moonplan_walk list = moonplan_value_walk(moonplan_document_root(document));
-        for (size_t o = 0; moonplan_walk_next(&list); o++) {
+        size_t o = 0;
+        for (; o < objects && moonplan_walk_next(&list); o++) {
             moonplan_walk walk = moonplan_value_walk(list.value);
             size_t i = 0;
-            for (; moonplan_walk_next(&walk); i++)
+            for (; i < count && moonplan_walk_next(&walk); i++)
                 CHECK_TEXT(places[o][i] == 5 ? "name" : names[places[o][i]], walk.name);
-            CHECK(i == count);
+            CHECK(i == count && !moonplan_walk_next(&walk));
         }
+        CHECK(o == objects && !moonplan_walk_next(&list));
         moonplan_document_free(document);
         accepted++;
     }
