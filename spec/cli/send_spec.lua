@@ -67,6 +67,21 @@ describe("moonplan send", function()
       assert.equal(1, node:count("eth_sendTransaction"))
     end)
 
+    -- The terminal is standard output's alone, or standard error's.
+    for to, coloured in pairs { ["2>"] = false, [">"] = true } do
+      it(("in colours only what a terminal shows: %sFILE"):format(to), function()
+        local folder = command.folder()
+        local path, other = command.write(folder .. "/plan.json", plan(1)), folder .. "/other"
+        local text = command.text { "send", path, "--rpc", node.url, "--yes", env = { TERM = "xterm" } }
+        local outcome = command.shell(("script -qec %s /dev/null"):format(
+          files.quote(("%s %s%s"):format(text, to, files.quote(other)))))
+        assert.equal(0, outcome.code, outcome.out)
+        local said = coloured and outcome.out or files.read(other)
+        assert.truthy(said:find("decode.unknown_selector", 1, true), said)
+        assert.equal(coloured, said:find("\27[33mwarning", 1, true) ~= nil, said)
+      end)
+    end
+
     for _, answer in ipairs { "no\n", "\n", "y\n", "yes please\n", "\4" } do
       it(("and does not after %q"):format(answer), function()
         local code, shown = typed(answer)

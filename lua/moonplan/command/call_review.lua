@@ -136,15 +136,16 @@ end
 
 ---@param plan table moonplan.CallPlan
 ---@param review table its review
+---@param descriptor integer? where it is written to: 1, or 2 for standard error
 ---@return string
-function call_review.layout(plan, review)
+function call_review.layout(plan, review, descriptor)
   local lines = {
     "digest  " .. review.digest,
     "chain   " .. review.caip2_chain_id,
     "sender  " .. review.sender,
     "",
   }
-  findings.add(lines, review.findings)
+  findings.add(lines, review.findings, descriptor)
   lines[#lines + 1] = ""
   lines[#lines + 1] = text.count(#review.steps, "step")
   local reverts = call_review.revert_decodes(plan)

@@ -21,7 +21,8 @@ end
 --- The gravest comes first, as the library sorts them.
 ---@param lines string[]
 ---@param list table[]
-function findings.add(lines, list)
+---@param descriptor integer? where the lines go: 1, or 2 for standard error
+function findings.add(lines, list, descriptor)
   if #list == 0 then
     lines[#lines + 1] = "Findings: none"
     return
@@ -29,7 +30,8 @@ function findings.add(lines, list)
   lines[#lines + 1] = "Findings"
   for _, finding in ipairs(list) do
     local colour = COLOURS[finding.severity]
-    local severity = colour and report.coloured(1, colour, finding.severity) or finding.severity
+    local severity = colour and report.coloured(descriptor or 1, colour, finding.severity)
+      or finding.severity
     lines[#lines + 1] = ("  %s[%s]%s: %s"):format(severity, finding.code, findings.place(finding),
       finding.message)
   end

@@ -23,7 +23,7 @@ end
 
 function sending.show_findings(review)
   local lines = {}
-  findings.add(lines, review.findings)
+  findings.add(lines, review.findings, 2)
   tell(table.concat(lines, "\n"))
 end
 
@@ -65,7 +65,7 @@ function sending:confirm(asks)
       show_simulation(outcome.simulation)
       return true
     end
-    tell(call_review.layout(self.plan, self.review))
+    tell(call_review.layout(self.plan, self.review, 2))
     show_simulation(outcome.simulation)
     console.warn(("Send %s from %s on %s through %s? Only \"yes\" does: "):format(
       text.count(#self.review.steps, "call"), self.review.sender, self.review.caip2_chain_id,
