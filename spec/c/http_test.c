@@ -75,7 +75,7 @@ static mpl_http_policy open_policy(void) {
 static mpl_http_request get(const char *target, response *into) {
     memset(into, 0, sizeof *into);
     return (mpl_http_request){.scheme = MPL_HTTP_PLAIN,
-                              .method = MPL_HTTP_GET,
+                              .method = MOONPLAN_HTTP_GET,
                               .host = {"127.0.0.1", 9},
                               .port = web.plain,
                               .target = {target, strlen(target)},
@@ -121,10 +121,10 @@ static void only_what_is_allowed_goes_out(void) {
     policy.schemes = MPL_HTTP_SECURE;
     refused(&policy, &request);
     policy = open_policy();
-    policy.methods = MPL_HTTP_POST | MPL_HTTP_HEAD;
+    policy.methods = MOONPLAN_HTTP_POST | MOONPLAN_HTTP_HEAD;
     refused(&policy, &request);
     policy.methods = 63;
-    request.method = MPL_HTTP_GET | MPL_HTTP_HEAD;
+    request.method = MOONPLAN_HTTP_GET | MOONPLAN_HTTP_HEAD;
     refused(&policy, &request);
     request.method = 0;
     refused(&policy, &request);
@@ -241,7 +241,7 @@ static void sends(unsigned method, const char *body, const char *expected) {
     request.body = body;
     request.body_length = body ? strlen(body) : 0;
     CHECK(perform(&policy, &request) == MPL_HTTP_DONE && r.status == 200);
-    bool head = method == MPL_HTTP_HEAD;
+    bool head = method == MOONPLAN_HTTP_HEAD;
     CHECK_TEXT(head ? "" : "{\"tiny\":1}", ((moonplan_text){r.body, r.body_length}));
     CHECK_TEXT("Content-Length=10;", ((moonplan_text){r.headers, r.header_length}));
     server_last(&web, request_text, sizeof request_text);
@@ -252,13 +252,13 @@ static void sends(unsigned method, const char *body, const char *expected) {
 static void methods_go_out_as_they_are(void) {
 #define HOST " /ok/tiny?q HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nAccept-Encoding: gzip, deflate\r\n"
 #define TYPE "Content-Type: application/json\r\nX-Empty:\r\n"
-    sends(MPL_HTTP_GET, NULL, "GET" HOST "\r\n");
-    sends(MPL_HTTP_HEAD, NULL, "HEAD" HOST "\r\n");
-    sends(MPL_HTTP_DELETE, NULL, "DELETE" HOST "\r\n");
-    sends(MPL_HTTP_POST, "{}", "POST" HOST TYPE "Content-Length: 2\r\n\r\n{}");
-    sends(MPL_HTTP_PUT, "[1]", "PUT" HOST TYPE "Content-Length: 3\r\n\r\n[1]");
-    sends(MPL_HTTP_PATCH, "", "PATCH" HOST TYPE "Content-Length: 0\r\n\r\n");
-    sends(MPL_HTTP_POST, NULL, "POST" HOST "Content-Length: 0\r\n\r\n");
+    sends(MOONPLAN_HTTP_GET, NULL, "GET" HOST "\r\n");
+    sends(MOONPLAN_HTTP_HEAD, NULL, "HEAD" HOST "\r\n");
+    sends(MOONPLAN_HTTP_DELETE, NULL, "DELETE" HOST "\r\n");
+    sends(MOONPLAN_HTTP_POST, "{}", "POST" HOST TYPE "Content-Length: 2\r\n\r\n{}");
+    sends(MOONPLAN_HTTP_PUT, "[1]", "PUT" HOST TYPE "Content-Length: 3\r\n\r\n[1]");
+    sends(MOONPLAN_HTTP_PATCH, "", "PATCH" HOST TYPE "Content-Length: 0\r\n\r\n");
+    sends(MOONPLAN_HTTP_POST, NULL, "POST" HOST "Content-Length: 0\r\n\r\n");
 }
 
 static void bounds_are_exact(void) {

@@ -185,7 +185,7 @@ static void fetch_https(moonplan_fetcher *fetcher, moonplan_artifact *artifact) 
     /* A byte now and then is no answer: any line that still works carries 64 in a second. How long
      * the server thinks before it answers is bounded by fetch_ms alone. */
     mpl_http_policy policy = {.schemes = MPL_HTTP_SECURE,
-                              .methods = MPL_HTTP_GET,
+                              .methods = MOONPLAN_HTTP_GET,
                               .head_most = 65536,
                               .body_most = moonplan_artifact_size(artifact),
                               .resolve_ms = 5000,
@@ -193,7 +193,7 @@ static void fetch_https(moonplan_fetcher *fetcher, moonplan_artifact *artifact) 
                               .slow_bytes = 64,
                               .slow_ms = 2000};
     mpl_http_request request = {.scheme = MPL_HTTP_SECURE,
-                                .method = MPL_HTTP_GET,
+                                .method = MOONPLAN_HTTP_GET,
                                 .host = moonplan_artifact_host(artifact),
                                 .target = moonplan_artifact_target(artifact),
                                 .headers = &accept,

@@ -87,10 +87,11 @@ void mpl_http_hook(mpl_http *http, mpl_http_socket make, void *data) {
 static const struct {
     unsigned bit;
     const char *name;
-} methods[] = {{MPL_HTTP_GET, "GET"}, {MPL_HTTP_HEAD, "HEAD"},   {MPL_HTTP_POST, "POST"},
-               {MPL_HTTP_PUT, "PUT"}, {MPL_HTTP_PATCH, "PATCH"}, {MPL_HTTP_DELETE, "DELETE"}};
+} methods[] = {{MOONPLAN_HTTP_GET, "GET"},     {MOONPLAN_HTTP_HEAD, "HEAD"},
+               {MOONPLAN_HTTP_POST, "POST"},   {MOONPLAN_HTTP_PUT, "PUT"},
+               {MOONPLAN_HTTP_PATCH, "PATCH"}, {MOONPLAN_HTTP_DELETE, "DELETE"}};
 
-static const char *method_name(unsigned method) {
+const char *mpl_http_method_name(unsigned method) {
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (methods[i].bit == method) return methods[i].name;
     return NULL;
@@ -174,7 +175,7 @@ static const char *refusal(const mpl_http_policy *policy, const mpl_http_request
     bool known = request->scheme == MPL_HTTP_SECURE || request->scheme == MPL_HTTP_PLAIN;
     moonplan_address address;
     if (!known || !(policy->schemes & request->scheme)) return "the scheme is not allowed";
-    if (!method_name(request->method) || !(policy->methods & request->method))
+    if (!mpl_http_method_name(request->method) || !(policy->methods & request->method))
         return "the method is not allowed";
     if (!place_allowed(policy, request)) return "the host is not allowed at that port";
     if (!mpl_address_read_ipv4(&address, request->host) &&
@@ -275,7 +276,7 @@ static mpl_http_end transfer(mpl_http *http, const mpl_http_policy *policy,
                              .policy = policy,
                              .request = request,
                              .addresses = addresses,
-                             .method = method_name(request->method),
+                             .method = mpl_http_method_name(request->method),
                              .port = port_of(request),
                              .ca_file = http->ca_file,
                              .make_socket = http->make_socket,

@@ -18,14 +18,8 @@
 
 enum { MPL_HTTP_SECURE = 1, MPL_HTTP_PLAIN = 2 }; /* https, http */
 
-enum {
-    MPL_HTTP_GET = 1,
-    MPL_HTTP_HEAD = 2,
-    MPL_HTTP_POST = 4,
-    MPL_HTTP_PUT = 8,
-    MPL_HTTP_PATCH = 16,
-    MPL_HTTP_DELETE = 32
-};
+/* The name of a method, MOONPLAN_HTTP_GET or one beside it; NULL if it is none of them. */
+const char *mpl_http_method_name(unsigned method);
 
 typedef struct mpl_http_place {
     moonplan_text host; /* as in the request */

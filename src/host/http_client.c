@@ -31,23 +31,10 @@ struct moonplan_http {
     uint64_t request_bytes, response_bytes, fetch_ms;
 };
 
-static const struct {
-    unsigned bit;
-    const char *name;
-} methods[] = {{MOONPLAN_HTTP_GET, "GET"},     {MOONPLAN_HTTP_HEAD, "HEAD"},
-               {MOONPLAN_HTTP_POST, "POST"},   {MOONPLAN_HTTP_PUT, "PUT"},
-               {MOONPLAN_HTTP_PATCH, "PATCH"}, {MOONPLAN_HTTP_DELETE, "DELETE"}};
-_Static_assert((int)MOONPLAN_HTTP_GET == (int)MPL_HTTP_GET &&
-                   (int)MOONPLAN_HTTP_HEAD == (int)MPL_HTTP_HEAD &&
-                   (int)MOONPLAN_HTTP_POST == (int)MPL_HTTP_POST &&
-                   (int)MOONPLAN_HTTP_PUT == (int)MPL_HTTP_PUT &&
-                   (int)MOONPLAN_HTTP_PATCH == (int)MPL_HTTP_PATCH &&
-                   (int)MOONPLAN_HTTP_DELETE == (int)MPL_HTTP_DELETE,
-               "the methods inside are those outside");
-
 unsigned moonplan_http_method(moonplan_text name) {
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-        if (mpl_text_is(name, methods[i].name)) return methods[i].bit;
+    const char *known;
+    for (unsigned method = 1; (known = mpl_http_method_name(method)); method <<= 1)
+        if (mpl_text_is(name, known)) return method;
     return 0;
 }
 
@@ -309,10 +296,7 @@ static bool explain(const moonplan_http *http, const moonplan_http_response *res
 
 static bool check(const moonplan_http *http, const moonplan_http_request *request,
                   moonplan_error *err) {
-    bool known = false;
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-        known = known || methods[i].bit == request->method;
-    if (!known || !(http->methods & request->method))
+    if (!mpl_http_method_name(request->method) || !(http->methods & request->method))
         return refuse(err, MOONPLAN_HTTP_METHOD, "the method is not allowed");
     if (request->body.length > http->request_bytes) {
         mpl_error_set(err, MOONPLAN_LIMIT, MOONPLAN_NO_OFFSET, NULL,

@@ -339,11 +339,11 @@ static bool set_options(exchange *e, const parts *p) {
     SET(FORBID_REUSE, 1L);
     SET(ACCEPT_ENCODING, "gzip, deflate");
     SET(HTTPHEADER, p->headers);
-    if (request->method == MPL_HTTP_HEAD) {
+    if (request->method == MOONPLAN_HTTP_HEAD) {
         SET(NOBODY, 1L);
     } else {
-        bool sends = request->method == MPL_HTTP_POST || request->method == MPL_HTTP_PUT ||
-                     request->method == MPL_HTTP_PATCH;
+        bool sends = request->method == MOONPLAN_HTTP_POST ||
+                     request->method == MOONPLAN_HTTP_PUT || request->method == MOONPLAN_HTTP_PATCH;
         if (sends) {
             SET(POST, 1L);
             SET(POSTFIELDSIZE_LARGE, (curl_off_t)request->body_length);

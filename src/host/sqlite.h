@@ -27,7 +27,6 @@
     X(changes)                                                                                     \
     X(last_insert_rowid)                                                                           \
     X(extended_errcode)                                                                            \
-    X(extended_result_codes)                                                                       \
     X(busy_timeout)                                                                                \
     X(db_config)                                                                                   \
     X(db_readonly)                                                                                 \

@@ -509,7 +509,7 @@ static void release(void *data) {
         let_go(store, job->row);
     }
     if (store->db) {
-        for (size_t i = 0; i < MPL_SQL_COUNT; i++) store->sqlite.finalize(store->statements[i]);
+        mpl_sqlite_forget_statements(store);
         mpl_sqlite_store_stays(store, &err);
         /* Else the log would be written to what is left of the file, and be deleted. */
         if (store->cut)
@@ -531,7 +531,6 @@ bool mpl_store_sqlite(mpl_store *store, const mpl_sqlite_setup *setup, moonplan_
     }
     memset(made, 0, sizeof *made);
     made->alloc = alloc;
-    made->options = setup->options;
     made->read_only = (setup->flags & MOONPLAN_STORE_READ_ONLY) != 0;
     made->lease_ms = setup->lease_ms ? setup->lease_ms : LEASE_MS;
     made->path_length = setup->path.length;

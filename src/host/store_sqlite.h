@@ -9,7 +9,7 @@
 typedef struct mpl_sqlite_setup {
     moonplan_text path;
     unsigned flags;
-    const moonplan_options *options; /* the engine's; have to stay */
+    const moonplan_options *options; /* the engine's */
     /* Zeroed: 5,000 and 60,000 milliseconds, and this process. */
     int busy_ms;
     int64_t lease_ms;
@@ -73,7 +73,6 @@ typedef enum mpl_sql {
 
 typedef struct mpl_sqlite_store {
     mpl_alloc alloc;
-    const moonplan_options *options;
     mpl_sqlite sqlite;
     sqlite3 *db;
     sqlite3_stmt *statements[MPL_SQL_COUNT];
@@ -101,6 +100,8 @@ typedef struct mpl_sqlite_store {
 bool mpl_sqlite_store_open(mpl_sqlite_store *store, const mpl_sqlite_setup *setup,
                            moonplan_error *err);
 
+/* Those that were prepared; they are prepared anew where they are needed again. */
+void mpl_sqlite_forget_statements(mpl_sqlite_store *store);
 /* Whether the file and its log are still where they were; false with *err. What is written to files
  * that have no name any more is lost with this process. */
 bool mpl_sqlite_store_stays(mpl_sqlite_store *store, moonplan_error *err);

@@ -305,7 +305,7 @@ static bool use_wal(mpl_sqlite_store *store, moonplan_error *err) {
            refuse(store, MOONPLAN_STORE_OPEN, "lies where no write-ahead log can be kept", err);
 }
 
-static void forget_statements(mpl_sqlite_store *store) {
+void mpl_sqlite_forget_statements(mpl_sqlite_store *store) {
     for (size_t i = 0; i < MPL_SQL_COUNT; i++) {
         store->sqlite.finalize(store->statements[i]);
         store->statements[i] = NULL;
@@ -422,7 +422,7 @@ static bool make_file(mpl_sqlite_store *store, const char *path, moonplan_error 
     bool fine = code == SQLITE_OK || mpl_sqlite_fail(store, code, err);
     fine = fine && execute(store, "PRAGMA synchronous = FULL", err) && make_tables(store, err) &&
            use_wal(store, err);
-    forget_statements(store);
+    mpl_sqlite_forget_statements(store);
     close_db(store);
     if (fine && is_left(path, name, &left)) {
         if (left)
