@@ -1,5 +1,7 @@
 #include "path.h"
 
+#include <string.h>
+
 #include "error.h"
 #include "text.h"
 
@@ -8,13 +10,27 @@ bool mpl_path_refuse(moonplan_text path, const char *why, moonplan_error *err) {
     return false;
 }
 
+static bool too_long(moonplan_text path, moonplan_error *err) {
+    return mpl_path_refuse(path, "is longer than 4095 bytes", err);
+}
+
+static bool holds_nul(moonplan_text path, moonplan_error *err) {
+    return mpl_path_refuse(path, "holds a NUL", err);
+}
+
+bool mpl_path_check_outer(moonplan_text path, moonplan_error *err) {
+    if (path.length == 0) return mpl_path_refuse(path, "is empty", err);
+    if (path.length > MPL_PATH_MOST) return too_long(path, err);
+    return !memchr(path.bytes, 0, path.length) || holds_nul(path, err);
+}
+
 bool mpl_path_check(moonplan_text path, moonplan_error *err) {
     const char *bytes = path.bytes;
-    if (path.length > MPL_PATH_MOST) return mpl_path_refuse(path, "is longer than 4095 bytes", err);
+    if (path.length > MPL_PATH_MOST) return too_long(path, err);
     if (path.length > 0 && bytes[0] == '/')
         return mpl_path_refuse(path, "begins at /; paths begin below the granted folder", err);
     for (size_t from = 0, at = 0; at <= path.length && path.length > 0; at++) {
-        if (at < path.length && bytes[at] == 0) return mpl_path_refuse(path, "holds a NUL", err);
+        if (at < path.length && bytes[at] == 0) return holds_nul(path, err);
         if (at < path.length && bytes[at] != '/') continue;
         moonplan_text name = {bytes + from, at - from};
         if (name.length == 0)

@@ -21,6 +21,7 @@
 #include "../core/path.h"
 #include "../core/text.h"
 #include "guard.h"
+#include "io.h"
 
 #define PATH_MOST MPL_PATH_MOST
 #define NAME_MOST MPL_PATH_NAME_MOST
@@ -112,13 +113,6 @@ static bool unavailable(moonplan_error *err, moonplan_text text, int error) {
 
 /* -- Opening ---------------------------------------------------------------*/
 
-static int open_again(int folder, const char *name, int flags) {
-    int file;
-    do file = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC);
-    while (file < 0 && errno == EINTR);
-    return file;
-}
-
 /* openat gives ENOTDIR for a link where a folder is wanted; say what it is. */
 static int reason(int folder, const char *name, int error) {
     struct stat found;
@@ -139,7 +133,8 @@ static int walk(const moonplan_root *root, const place *to, int flags) {
         size_t length = slash ? (size_t)(slash - to->bytes) - at : to->length - at;
         memcpy(name, to->bytes + at, length);
         name[length] = 0;
-        int next = open_again(folder, length ? name : ".", slash ? O_PATH | O_DIRECTORY : flags);
+        int next = mpl_io_open(folder, length ? name : ".",
+                               (slash ? O_PATH | O_DIRECTORY : flags) | O_NOFOLLOW, 0);
         int error = next < 0 ? reason(folder, name, errno) : 0;
         struct stat found;
         if (!error && !root->trusted && (fstat(next, &found) != 0 || found.st_dev != root->device))
@@ -246,15 +241,15 @@ static bool guard_root(const moonplan_root *root, moonplan_text text, moonplan_e
 
 /* -1 with errno; EKEYREJECTED for a link that does not hold. */
 static int open_root(const char *path, bool guarded) {
-    const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+    const int flags = O_PATH | O_DIRECTORY;
     char name[NAME_MOST + 1];
     int above = AT_FDCWD, folder, error;
     if (guarded && (error = mpl_guard_walk(path, true, &above, name)) != 0) {
         errno = error;
         return -1;
     }
-    do folder = guarded ? openat(above, name, flags | O_NOFOLLOW) : open(path, flags);
-    while (folder < 0 && errno == EINTR);
+    folder = guarded ? mpl_io_open(above, name, flags | O_NOFOLLOW, 0)
+                     : mpl_io_open(AT_FDCWD, path, flags, 0);
     error = errno;
     if (guarded) close(above);
     errno = error;
@@ -265,14 +260,7 @@ moonplan_root *moonplan_root_open(const char *bytes, size_t length, unsigned fla
                                   const moonplan_options *options, moonplan_error *err) {
     moonplan_text text = {bytes, length};
     char name[PATH_MOST + 1];
-    if (length == 0 || length > PATH_MOST || memchr(bytes, 0, length)) {
-        mpl_path_refuse(text,
-                        length == 0          ? "is empty"
-                        : length > PATH_MOST ? "is longer than 4095 bytes"
-                                             : "holds a NUL",
-                        err);
-        return NULL;
-    }
+    if (!mpl_path_check_outer(text, err)) return NULL;
     memcpy(name, bytes, length);
     name[length] = 0;
     mpl_alloc alloc = mpl_alloc_of(options);
@@ -330,15 +318,6 @@ static bool too_large(moonplan_error *err, moonplan_text text, uint64_t most) {
     return false;
 }
 
-/* 1: more to come, 0: the end, -1: errno says why. */
-static int read_piece(int file, char *piece, size_t room, size_t *length) {
-    ssize_t got;
-    do got = read(file, piece, room);
-    while (got < 0 && errno == EINTR);
-    *length = got > 0 ? (size_t)got : 0;
-    return got < 0 ? -1 : got > 0;
-}
-
 bool moonplan_root_read(moonplan_root *root, moonplan_sink sink, void *data, const char *path,
                         size_t length, uint64_t most, moonplan_error *err) {
     place to;
@@ -355,7 +334,7 @@ bool moonplan_root_read(moonplan_root *root, moonplan_sink sink, void *data, con
         size_t got;
         int more;
         /* It may grow while it is read, so the size that it had is not relied upon. */
-        while (fine && (more = read_piece(file, piece, sizeof piece, &got)) != 0) {
+        while (fine && (more = mpl_io_read(file, piece, sizeof piece, &got)) != 0) {
             so_far += got;
             if (more < 0)
                 fine = unavailable(err, to.text, errno);
@@ -487,18 +466,6 @@ static void split(place *to, char name[NAME_MOST + 1]) {
     to->bytes[to->length] = 0;
 }
 
-/* 0 or an errno. */
-static int write_all(int file, const char *bytes, size_t size) {
-    while (size > 0) {
-        ssize_t done = write(file, bytes, size);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return done < 0 ? errno : EIO;
-        bytes += done;
-        size -= (size_t)done;
-    }
-    return fsync(file) == 0 ? 0 : errno;
-}
-
 /* Into a file of its own, then renamed: a reader sees the old content or the new, and whatever
  * else has the old file by another name keeps it. */
 static int replace(int folder, const char *name, const void *bytes, size_t size) {
@@ -508,11 +475,9 @@ static int replace(int folder, const char *name, const void *bytes, size_t size)
     randombytes_buf(random, sizeof random);
     mpl_hex_encode(temporary + sizeof prefix - 1, random, sizeof random);
     temporary[sizeof temporary - 1] = 0;
-    int file;
-    do file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    while (file < 0 && errno == EINTR);
+    int file = mpl_io_open(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
     if (file < 0) return errno;
-    int error = write_all(file, bytes, size);
+    int error = mpl_io_write(file, bytes, size);
     if (close(file) != 0 && !error) error = errno;
     if (!error && renameat(folder, temporary, folder, name) != 0) error = errno;
     if (error) unlinkat(folder, temporary, 0);

@@ -22,6 +22,7 @@
 #include "../core/path.h"
 #include "../core/text.h"
 #include "guard.h"
+#include "io.h"
 
 #define COMMENT     "untrusted comment: "
 #define FILE_MOST   4096
@@ -342,14 +343,7 @@ static bool write_secret(const moonplan_secret_key *key, char out[SECRET_TEXT], 
 static bool copy_path(char out[MPL_PATH_MOST + 8], const char *path, size_t length,
                       const char *ending, moonplan_error *err) {
     moonplan_text text = {path, length};
-    if (length == 0 || length > MPL_PATH_MOST || memchr(path, 0, length)) {
-        mpl_path_refuse(text,
-                        length == 0              ? "is empty"
-                        : length > MPL_PATH_MOST ? "is longer than 4095 bytes"
-                                                 : "holds a NUL",
-                        err);
-        return false;
-    }
+    if (!mpl_path_check_outer(text, err)) return false;
     memcpy(out, path, length);
     strcpy(out + length, ending);
     return true;
@@ -410,13 +404,11 @@ static bool unavailable(moonplan_error *err, const char *path, int error) {
 
 /* 0 or an errno. */
 static int read_whole(int file, char out[FILE_MOST], size_t *length) {
-    *length = 0;
-    while (*length < FILE_MOST) {
-        ssize_t got = read(file, out + *length, FILE_MOST - *length);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return errno;
-        if (got == 0) return 0;
-        *length += (size_t)got;
+    for (*length = 0; *length < FILE_MOST;) {
+        size_t got;
+        int more = mpl_io_read(file, out + *length, FILE_MOST - *length, &got);
+        if (more <= 0) return more < 0 ? errno : 0;
+        *length += got;
     }
     return EMSGSIZE;
 }
@@ -433,11 +425,10 @@ static bool read_file(char out[FILE_MOST], size_t *length, const char *path, boo
                       moonplan_error *err) {
     char name[MPL_PATH_NAME_MOST + 1];
     struct stat found = {0};
-    int folder, file;
+    int folder;
     int error = mpl_guard_walk(path, !secret, &folder, name);
     if (error) return unavailable(err, path, error);
-    do file = openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW);
-    while (file < 0 && errno == EINTR);
+    int file = mpl_io_open(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
     error = file < 0 || fstat(file, &found) != 0 ? errno : 0;
     if (!error && S_ISDIR(found.st_mode)) error = EISDIR;
     if (!error && !S_ISREG(found.st_mode)) error = ENXIO;
@@ -491,21 +482,9 @@ moonplan_secret_key *moonplan_secret_key_load(const char *path, size_t length,
 
 /* 0 or an errno; after an error there is no file of ours. */
 static int create(const char *path, mode_t mode, const char *bytes, size_t length) {
-    int file;
-    do file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-    while (file < 0 && errno == EINTR);
+    int file = mpl_io_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
     if (file < 0) return errno;
-    int error = 0;
-    while (!error && length > 0) {
-        ssize_t done = write(file, bytes, length);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) error = done < 0 ? errno : EIO;
-        if (done > 0) {
-            bytes += done;
-            length -= (size_t)done;
-        }
-    }
-    if (!error && fsync(file) != 0) error = errno;
+    int error = mpl_io_write(file, bytes, length);
     if (close(file) != 0 && !error) error = errno;
     if (error) unlink(path);
     return error;
