@@ -288,6 +288,7 @@ describe("the review of a request", function()
   end)
 
   local PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
+  local PERMIT2_ERAVM = "0x0000000000225e31D15943971F47aD3022F714Fa"
   local DETAILS = { "PermitDetails", { { "token", "address" }, { "amount", "uint160" }, { "expiration", "uint48" },
     { "nonce", "uint48" } } }
   local PERMISSIONS = { "TokenPermissions", { { "token", "address" }, { "amount", "uint256" } } }
@@ -310,7 +311,18 @@ describe("the review of a request", function()
     assert.same({ "danger allowance.unlimited " .. amount, "warning signature.permit2 " .. MESSAGE,
       "warning permit2.long_lived " .. MESSAGE .. "/details/expiration", RELEASED },
       found(one("1461501637330902918203684832716283019655932542975", "281474976710655")))
-    assert.matches("not the Permit2 that is published", one("5", "9", {}):review().findings[1].message, 1, true)
+    local OTHER = "not the Permit2 that is published"
+    assert.matches(OTHER, one("5", "9", {}):review().findings[1].message, 1, true)
+    -- ZKsync and Abstract have theirs at an address of their own (Uniswap's list of deployments).
+    for chain, place in pairs { [""] = PERMIT2, ["10"] = PERMIT2, ["324"] = PERMIT2_ERAVM, ["2741"] = PERMIT2_ERAVM } do
+      for _, address in ipairs { PERMIT2, PERMIT2_ERAVM } do
+        local types, id = { DOMAIN_TYPE[1], DOMAIN_TYPE[3] }, ""
+        if chain ~= "" then types, id = DOMAIN_TYPE, ('"chainId":"%s",'):format(chain) end
+        local made = one("5", "9", { domain_type = types,
+          domain = ('{"name":"D",%s"verifyingContract":"%s"}'):format(id, address) }):review()
+        assert.equal(address ~= place, made.findings[1].message:find(OTHER, 1, true) ~= nil, chain .. " " .. address)
+      end
+    end
     assert.same({ "warning signature.permit2 " .. MESSAGE, "info allowance.granted " .. MESSAGE .. "/details/0/amount",
       "info allowance.granted " .. MESSAGE .. "/details/1/amount", RELEASED },
       found(asking({ batch, DETAILS }, ('{"details":[%s,%s],"spender":"%s","sigDeadline":"5"}'):format(

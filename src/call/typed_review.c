@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../core/text.h"
+#include "known.h"
 #include "review.h"
 #include "typed_data.h"
 
@@ -84,9 +85,6 @@ static const struct {
       {"validBefore", "uint256"},
       {"nonce", "bytes32"}}},
 };
-
-/* The same on every chain that has it (github.com/Uniswap/permit2). */
-static const char permit2[] = "0x000000000022d473030f116ddee9f6b43ac78ba3";
 
 typedef struct typed_run {
     const moonplan_typed_data *request;
@@ -222,13 +220,13 @@ static void one_by_permit2(typed_run *t, moonplan_value details, moonplan_value 
 
 static void by_permit2(typed_run *t, moonplan_value message, moonplan_value contract) {
     mpl_shown shown;
-    uint8_t published[20], bytes[20] = {0};
+    uint8_t bytes[20] = {0};
     moonplan_text where = show(&shown, contract), text = moonplan_value_string(contract);
     moonplan_value spender = member(message, "spender"),
+                   chain = member(t->request->domain, "chainId"),
                    list = member(message, t->shape == PERMIT2_ALLOWANCE ? "details" : "permitted");
-    mpl_hex_decode(published, permit2 + 2, 20);
     if (text.length == 42) mpl_hex_decode(bytes, text.bytes + 2, 20);
-    if (memcmp(bytes, published, 20) == 0)
+    if (memcmp(bytes, mpl_permit2(moonplan_value_string(chain)), 20) == 0)
         FIND(t, SIGNATURE_PERMIT2, message,
              "the signature lets tokens be moved through Permit2, with no transaction of the "
              "owner");
