@@ -143,6 +143,22 @@ describe("a batch of ERC-7579", function()
       execute(BATCHES, word(32) .. byte_list(one, word(5))))
   end)
 
+  it("that is more than may be decoded is said to be so once", function()
+    local one = words(64, 64 + #CALLS // 2) .. CALLS .. bytes(("5"):rep(130))
+    for _, data in ipairs { execute(WITH, one), execute(BATCHES, word(32) .. byte_list(one)) } do
+      local inside = 0
+      for most = 1, 80 do
+        local list = found(review(data, { limits = { abi_words = most } }))
+        local said = 0
+        for _, code in ipairs(list) do said = said + (code:find("decode.budget", 1, true) and 1 or 0) end
+        assert(said <= 1, ("%d times with %d words: %s"):format(said, most, table.concat(list, " ")))
+        local read = table.concat(list, " "):find("decode.not_calls", 1, true)
+        if said == 1 and not read then inside = inside + 1 end
+      end
+      assert(inside > 5)
+    end
+  end)
+
   -- Accounts read a batch by its offsets alone (ERC-7579's own library does), modulo 2^256.
   it("that cannot be read is a danger", function()
     finds({ "decode.malformed@1" }, execute(BATCH, words(5, 5)))

@@ -46,10 +46,14 @@ typedef struct mpl_abi_budget {
 void mpl_abi_budget_open(mpl_abi_budget *budget, const moonplan_options *options);
 
 /* Values of a tuple type from bytes, into an arena. `skipped` bytes stand before them in what
- * places are counted in (a selector). Notes may be NULL. False with *err. */
+ * places are counted in (a selector). Where the encoding is not the canonical one the notes say so;
+ * they are the caller's, also after a failure. False with *err. */
 bool mpl_abi_decode(moonplan_abi_value *out, mpl_arena *arena, const moonplan_abi_type *type,
                     const uint8_t *bytes, size_t length, size_t skipped, mpl_abi_budget *budget,
-                    mpl_faults *notes, moonplan_error *err);
+                    const moonplan_options *options, moonplan_error_list **notes,
+                    moonplan_error *err);
+/* Whether a failure is not the data's but for want of budget. */
+bool mpl_abi_over_budget(const moonplan_error *err);
 
 /* -- Encoding --------------------------------------------------------------*/
 

@@ -54,7 +54,7 @@ static mpl_pointer place(const decoder *d) {
 
 #define NOTE(d, code, at, ...)                                                                     \
     do {                                                                                           \
-        moonplan_error *slot_ = (d)->notes ? mpl_faults_add((d)->notes) : NULL;                    \
+        moonplan_error *slot_ = mpl_faults_add((d)->notes);                                        \
         if (slot_) {                                                                               \
             mpl_pointer pointer_ = place(d);                                                       \
             mpl_error_set(slot_, code, (at) + (d)->skipped, &pointer_, __VA_ARGS__);               \
@@ -296,23 +296,33 @@ static bool decode(decoder *d, moonplan_abi_value *out, size_t at, size_t frame)
 
 bool mpl_abi_decode(moonplan_abi_value *out, mpl_arena *arena, const moonplan_abi_type *type,
                     const uint8_t *bytes, size_t length, size_t skipped, mpl_abi_budget *budget,
-                    mpl_faults *notes, moonplan_error *err) {
+                    const moonplan_options *options, moonplan_error_list **notes,
+                    moonplan_error *err) {
+    moonplan_options own = *options;
+    mpl_faults faults;
+    own.errors = notes;
+    *notes = NULL;
+    mpl_faults_open(&faults, &own);
     decoder d = {.arena = arena,
                  .bytes = bytes,
                  .length = length,
                  .skipped = skipped,
                  .allowance = ((uint64_t)length / 32 + 1) * (type->depth + 1) + SLACK,
                  .budget = budget,
-                 .notes = notes,
+                 .notes = &faults,
                  .err = err};
     memset(out, 0, sizeof *out);
     out->type = type;
-    if (!items(&d, out, 0, type->size, true)) return false;
-    if (d.furthest < length)
+    bool fine = items(&d, out, 0, type->size, true);
+    if (fine && d.furthest < length)
         NOTE(&d, MOONPLAN_ABI_TRAILING, d.furthest, "%u byte%s that no value uses",
              (uint64_t)(length - d.furthest), length - d.furthest == 1 ? " follows" : "s follow");
-    if (notes && notes->no_memory) return no_memory(&d);
-    return true;
+    mpl_faults_close(&faults, &own, NULL);
+    return faults.no_memory ? no_memory(&d) : fine;
+}
+
+bool mpl_abi_over_budget(const moonplan_error *err) {
+    return err->code == MOONPLAN_ABI_BUDGET || err->code == MOONPLAN_LIMIT;
 }
 
 /* -- Objects of their own ----------------------------------------------------*/
@@ -347,10 +357,7 @@ static bool same(const moonplan_abi_value *root, mpl_alloc *alloc, const uint8_t
 static bool read_data(moonplan_abi_data *data, const moonplan_abi_type *type, const uint8_t *bytes,
                       size_t length, size_t skipped, bool strict, const moonplan_options *options,
                       moonplan_error *err) {
-    moonplan_options own = *options;
-    mpl_faults notes;
     mpl_abi_budget budget;
-    own.errors = &data->notes;
     if (!options->borrow && length) {
         uint8_t *copy = mpl_arena_take(&data->arena, length);
         if (!copy) {
@@ -360,16 +367,15 @@ static bool read_data(moonplan_abi_data *data, const moonplan_abi_type *type, co
         memcpy(copy, bytes, length);
         bytes = copy;
     }
-    mpl_faults_open(&notes, &own);
-    mpl_abi_budget_open(&budget, &own);
-    bool fine = mpl_abi_decode(&data->root, &data->arena, type, bytes, length, skipped, &budget,
-                               &notes, err);
-    moonplan_error first;
-    if (!mpl_faults_close(&notes, &own, &first) && fine && (strict || notes.no_memory)) {
-        if (err) *err = first;
+    mpl_abi_budget_open(&budget, options);
+    if (!mpl_abi_decode(&data->root, &data->arena, type, bytes, length, skipped, &budget, options,
+                        &data->notes, err))
+        return false;
+    if (strict && data->notes) {
+        if (err) *err = *moonplan_error_list_at(data->notes, 0);
         return false;
     }
-    return fine && (!strict || same(&data->root, &data->alloc, bytes, length, skipped, err));
+    return (!strict || same(&data->root, &data->alloc, bytes, length, skipped, err));
 }
 
 static moonplan_abi_data *new_data(const moonplan_abi_type *type, const uint8_t *bytes,

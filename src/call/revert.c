@@ -117,15 +117,10 @@ static bool find(reading *r, const moonplan_abi *own, const uint8_t *bytes, size
         r->source = &sources[i];
     }
     if (!r->entry) return true;
-    moonplan_options noting = *options;
     moonplan_error malformed;
-    mpl_faults notes;
-    noting.errors = &r->notes;
-    mpl_faults_open(&notes, &noting);
     r->decoded = mpl_abi_decode(&r->values, arena, &r->entry->inputs, bytes + 4, length - 4, 4,
-                                budget, &notes, &malformed);
-    mpl_faults_close(&notes, &noting, NULL);
-    if (!notes.no_memory && (r->decoded || malformed.code != MOONPLAN_MEMORY)) return true;
+                                budget, options, &r->notes, &malformed);
+    if (r->decoded || malformed.code != MOONPLAN_MEMORY) return true;
     mpl_error_memory(err);
     return false;
 }

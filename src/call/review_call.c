@@ -129,8 +129,6 @@ typedef struct attempt {
  * is: arguments cut short are filled up, and said to be. */
 static void try_decode(mpl_review_run *run, attempt *a, const moonplan_abi_type *inputs,
                        const uint8_t *data, size_t length) {
-    moonplan_options own = *run->options;
-    mpl_faults notes;
     uint64_t heads = 0;
     memset(a, 0, sizeof *a);
     for (uint32_t i = 0; i < inputs->size && heads <= PADDED_MOST; i++) {
@@ -150,16 +148,9 @@ static void try_decode(mpl_review_run *run, attempt *a, const moonplan_abi_type 
         bytes = padded;
         count = (size_t)heads;
     }
-    own.errors = &a->notes;
-    mpl_faults_open(&notes, &own);
-    a->fine = mpl_abi_decode(&a->values, &run->arena, inputs, bytes, count, 4, &run->budget, &notes,
-                             &a->err);
-    mpl_faults_close(&notes, &own, NULL);
-    if (notes.no_memory || (!a->fine && a->err.code == MOONPLAN_MEMORY)) run->no_memory = true;
-}
-
-static bool over_budget(const attempt *a) {
-    return a->err.code == MOONPLAN_ABI_BUDGET || a->err.code == MOONPLAN_LIMIT;
+    a->fine = mpl_abi_decode(&a->values, &run->arena, inputs, bytes, count, 4, &run->budget,
+                             run->options, &a->notes, &a->err);
+    if (!a->fine && a->err.code == MOONPLAN_MEMORY) run->no_memory = true;
 }
 
 /* -- Text inside -----------------------------------------------------------------*/
@@ -230,7 +221,7 @@ static void note_findings(mpl_review_run *run, const mpl_scene *scene,
 static void unreadable(mpl_review_run *run, const mpl_scene *scene, const moonplan_abi_entry *entry,
                        const attempt *a) {
     moonplan_text signature = mpl_called(entry);
-    if (over_budget(a))
+    if (mpl_abi_over_budget(&a->err))
         MPL_FIND_IN(run, scene, DECODE_BUDGET, "not decoded: the arguments of %t: %s", &signature,
                     a->err.message);
     else

@@ -195,62 +195,51 @@ static void add_packed(inner *in, const moonplan_abi_value *packed) {
 }
 
 /* Bytes that are laid out so; false where they are not, and that is said where it is said what they
- * have to be. The notes are the caller's. */
+ * have to be. What was decoded counts, however it is encoded: contracts differ in what they look
+ * at. */
 static bool decode_layout(inner *in, moonplan_abi_value *out, const moonplan_abi_value *data,
-                          mpl_layout layout, moonplan_error_list **notes, const char *what) {
+                          mpl_layout layout, const char *what) {
     mpl_review_run *run = in->run;
-    moonplan_options own = *run->options;
     moonplan_error err;
-    mpl_faults faults;
-    own.errors = notes;
-    *notes = NULL;
-    mpl_faults_open(&faults, &own);
+    moonplan_error_list *notes;
     bool fine = mpl_abi_decode(out, &run->arena, mpl_known_layout(run->known, layout), data->bytes,
-                               data->length, 0, &run->budget, &faults, &err);
-    mpl_faults_close(&faults, &own, NULL);
-    if (faults.no_memory || (!fine && err.code == MOONPLAN_MEMORY)) run->no_memory = true;
-    in->over = false;
-    if (fine || run->no_memory) return fine && !run->no_memory;
-    in->over = err.code == MOONPLAN_ABI_BUDGET || err.code == MOONPLAN_LIMIT;
-    if (in->over) {
+                               data->length, 0, &run->budget, run->options, &notes, &err);
+    in->over = !fine && mpl_abi_over_budget(&err);
+    if (!fine && err.code == MOONPLAN_MEMORY) {
+        run->no_memory = true;
+    } else if (in->over) {
         run->facts.unclear = true;
         MPL_FIND_IN(run, in->outer, DECODE_BUDGET, "not decoded: %s: %s",
                     what ? what : "the bytes in here", err.message);
-    } else if (what) {
+    } else if (!fine && what) {
         unreadable(in, what, err.message);
-    }
-    return false;
-}
-
-/* What was decoded counts, however it is encoded: contracts differ in what they look at. */
-static void not_canonical(inner *in, moonplan_error_list *notes) {
-    moonplan_text signature = mpl_called(in->entry);
-    if (notes)
-        MPL_FIND_IN(in->run, in->outer, DECODE_NOT_CANONICAL,
+    } else if (fine && notes && layout != MPL_LAYOUT_HEAD) {
+        moonplan_text signature = mpl_called(in->entry);
+        MPL_FIND_IN(run, in->outer, DECODE_NOT_CANONICAL,
                     "the bytes that %t takes are not encoded as every compiler does it: %s",
                     &signature, moonplan_error_list_at(notes, 0)->message);
+    }
     moonplan_error_list_free(notes);
+    return fine;
+}
+
+/* Whether what could not be decoded in one way may be tried in another: it is said once. */
+static bool try_again(const inner *in) {
+    return !in->over && !in->run->no_memory;
 }
 
 /* A batch alone or with data behind it: the two have the calls at the same place, and the first
  * offset tells how many heads there are, if the encoding is canonical. */
-#define BATCH "a batch of calls (ERC-7579)"
-
-static bool add_batch(inner *in, const moonplan_abi_value *data) {
+static void add_batch(inner *in, const moonplan_abi_value *data) {
     static const mpl_known parts = {.to = 0, .value = 1, .data = 2};
-    moonplan_error_list *notes = NULL;
     moonplan_abi_value values;
     uint64_t first = 0;
     bool with = data->length >= 32 && mpl_uint256_small(mpl_uint256_read(data->bytes), &first) &&
                 first >= 64;
-    if (!with || !decode_layout(in, &values, data, MPL_LAYOUT_BATCH_WITH, &notes, NULL)) {
-        moonplan_error_list_free(notes);
-        if (!decode_layout(in, &values, data, MPL_LAYOUT_BATCH, &notes, BATCH)) {
-            moonplan_error_list_free(notes);
-            return false;
-        }
-    }
-    not_canonical(in, notes);
+    bool fine = with && decode_layout(in, &values, data, MPL_LAYOUT_BATCH_WITH, NULL);
+    if (!fine && (!with || try_again(in)))
+        fine = decode_layout(in, &values, data, MPL_LAYOUT_BATCH, "a batch of calls (ERC-7579)");
+    if (!fine) return;
     add_tuples(in, &parts, &values.items[0], &values.items[0]);
     if (values.count > 1 && values.items[1].length) {
         in->run->facts.signatures += !in->outer->assumed && !in->run->beside;
@@ -259,18 +248,12 @@ static bool add_batch(inner *in, const moonplan_abi_value *data) {
                     "signature made earlier; what was signed is not in the plan",
                     (uint64_t)values.items[1].length);
     }
-    return true;
 }
 
-/* ERC-7821: a mode of its own for a list of batches. */
+/* ERC-7821: a mode of its own for a list of batches. False where it may be one batch. */
 static bool add_batches(inner *in, const moonplan_abi_value *data) {
-    moonplan_error_list *notes = NULL;
     moonplan_abi_value values;
-    if (!decode_layout(in, &values, data, MPL_LAYOUT_BATCHES, &notes, NULL)) {
-        moonplan_error_list_free(notes);
-        return false;
-    }
-    not_canonical(in, notes);
+    if (!decode_layout(in, &values, data, MPL_LAYOUT_BATCHES, NULL)) return !try_again(in);
     for (size_t i = 0; i < values.items[0].count && !in->run->no_memory; i++)
         add_batch(in, &values.items[0].items[i]);
     return true;
@@ -330,37 +313,27 @@ static bool add_if_call(inner *in, const moonplan_abi_value *value);
 /* In a PermitSingle what is granted stands in front, and where the signature is found behind it
  * changes nothing about that. */
 static void add_permit_head(inner *in, const moonplan_abi_value *input) {
-    moonplan_error_list *notes = NULL;
     moonplan_abi_value values;
-    if (decode_layout(in, &values, input, MPL_LAYOUT_HEAD, &notes, NULL))
+    if (decode_layout(in, &values, input, MPL_LAYOUT_HEAD, NULL))
         mpl_review_permit2(in->run, in->outer, in->outer->caller, &values.items[0], false, true);
-    moonplan_error_list_free(notes);
 }
 
 static void add_permit(inner *in, const moonplan_abi_value *input, bool batch) {
-    moonplan_error_list *notes = NULL;
     moonplan_abi_value values;
-    if (decode_layout(in, &values, input, batch ? MPL_LAYOUT_PERMITS : MPL_LAYOUT_PERMIT, &notes,
+    if (decode_layout(in, &values, input, batch ? MPL_LAYOUT_PERMITS : MPL_LAYOUT_PERMIT,
                       batch ? "permits for Permit2 among the commands of a router"
-                            : "a permit for Permit2 among the commands of a router")) {
-        not_canonical(in, notes);
+                            : "a permit for Permit2 among the commands of a router"))
         mpl_review_permit2(in->run, in->outer, in->outer->caller, &values.items[0], batch, true);
-        return;
-    }
-    moonplan_error_list_free(notes);
-    if (!batch && !in->over && !in->run->no_memory) add_permit_head(in, input);
+    else if (!batch && try_again(in))
+        add_permit_head(in, input);
 }
 
 /* The caller's tokens, by an allowance inside Permit2 that the router has. */
 static void add_moves(inner *in, const moonplan_abi_value *input, bool batch) {
-    moonplan_error_list *notes = NULL;
     moonplan_abi_value values;
-    if (!decode_layout(in, &values, input, batch ? MPL_LAYOUT_MOVES : MPL_LAYOUT_MOVE, &notes,
-                       "a transfer by Permit2 among the commands of a router")) {
-        moonplan_error_list_free(notes);
+    if (!decode_layout(in, &values, input, batch ? MPL_LAYOUT_MOVES : MPL_LAYOUT_MOVE,
+                       "a transfer by Permit2 among the commands of a router"))
         return;
-    }
-    not_canonical(in, notes);
     if (!batch)
         mpl_review_transfer(in->run, in->outer, values.items[0].bytes, values.items[1].bytes);
     for (size_t i = 0; batch && i < values.items[0].count; i++) {
@@ -373,15 +346,10 @@ static void add_commands(inner *in, const moonplan_abi_value *commands,
                          const moonplan_abi_value *inputs, unsigned depth);
 
 static void add_plan(inner *in, const moonplan_abi_value *input, unsigned depth) {
-    moonplan_error_list *notes = NULL;
     moonplan_abi_value plan;
-    if (decode_layout(in, &plan, input, MPL_LAYOUT_COMMANDS, &notes,
-                      "a plan in a plan among the commands of a router")) {
-        not_canonical(in, notes);
+    if (decode_layout(in, &plan, input, MPL_LAYOUT_COMMANDS,
+                      "a plan in a plan among the commands of a router"))
         add_commands(in, &plan.items[0], &plan.items[1], depth);
-    } else {
-        moonplan_error_list_free(notes);
-    }
 }
 
 /* Only what grants something or moves the caller's tokens is looked into; swaps and payments are
