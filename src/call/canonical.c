@@ -93,6 +93,43 @@ moonplan_text mpl_canonical_next(mpl_canonical *canonical) {
     return (moonplan_text){canonical->piece, (size_t)(at - canonical->piece)};
 }
 
+void mpl_blocks_open(mpl_blocks *blocks, const moonplan_call_plan *plan) {
+    mpl_canonical_open(&blocks->canonical, plan);
+    blocks->piece = mpl_canonical_next(&blocks->canonical);
+    blocks->length = 0;
+    blocks->ended = false;
+}
+
+void mpl_blocks_next(mpl_blocks *blocks) {
+    moonplan_text piece = blocks->piece;
+    if (piece.length >= MPL_BLOCKS_ROOM) {
+        blocks->from = (const unsigned char *)piece.bytes;
+        blocks->length = piece.length / MPL_KECCAK_RATE * MPL_KECCAK_RATE;
+        blocks->piece.bytes += blocks->length;
+        blocks->piece.length -= blocks->length;
+        return;
+    }
+    size_t filled = 0;
+    while (piece.bytes) {
+        size_t room = MPL_BLOCKS_ROOM - filled, part = piece.length < room ? piece.length : room;
+        memcpy(blocks->bytes + filled, piece.bytes, part);
+        filled += part;
+        piece.bytes += part;
+        piece.length -= part;
+        if (filled == MPL_BLOCKS_ROOM) break;
+        piece = mpl_canonical_next(&blocks->canonical);
+    }
+    blocks->piece = piece;
+    if (!piece.bytes) {
+        size_t whole = filled / MPL_KECCAK_RATE * MPL_KECCAK_RATE;
+        mpl_keccak_pad(blocks->bytes + whole, filled - whole);
+        filled = whole + MPL_KECCAK_RATE;
+        blocks->ended = true;
+    }
+    blocks->from = blocks->bytes;
+    blocks->length = filled;
+}
+
 bool moonplan_call_plan_canonical(const moonplan_call_plan *plan, moonplan_sink sink, void *data) {
     mpl_canonical canonical;
     mpl_canonical_open(&canonical, plan);

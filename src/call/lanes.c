@@ -10,22 +10,15 @@
 #define LANES 4
 /* Lines of the cache that are asked for with every block: more than a block of each lane takes. */
 #define SOON_LINES 12
-/* Small pieces are gathered to so many bytes, whole blocks. */
-#define ROOM ((size_t)16 * MPL_KECCAK_RATE)
 
 typedef struct lane {
     moonplan_call_plan *plan; /* NULL: the lane is idle */
     size_t which;             /* of the texts */
-    mpl_canonical canonical;
-    moonplan_text piece; /* what is left of the current one */
-    /* Blocks that can be handed out, of which those before `at` have been: gathered in `bytes`, or
-     * a run of calldata where it stands. */
-    const unsigned char *from;
-    size_t at, filled;
-    bool ended, last; /* there are no more behind them; the one that is out is the last of all */
+    size_t at;                /* of the blocks: those before it have been handed out */
+    bool last;                /* the one that is out is the last of all */
     moonplan_options options;
     mpl_scratch scratch;
-    unsigned char bytes[ROOM];
+    mpl_blocks blocks;
 } lane;
 
 typedef struct batch {
@@ -75,10 +68,9 @@ static void fill(batch *b, lane *l) {
         b->valid[l->which] = l->plan != NULL;
     }
     if (!l->plan) return;
-    mpl_canonical_open(&l->canonical, l->plan);
-    l->piece = mpl_canonical_next(&l->canonical);
-    l->at = l->filled = 0;
-    l->ended = l->last = false;
+    mpl_blocks_open(&l->blocks, l->plan);
+    l->at = 0;
+    l->last = false;
 }
 
 static void empty(batch *b, lane *l, const uint64_t *state, size_t step) {
@@ -88,42 +80,15 @@ static void empty(batch *b, lane *l, const uint64_t *state, size_t step) {
     b->done++;
 }
 
-static void gather(lane *l) {
-    l->at = 0;
-    if (l->piece.length >= ROOM) {
-        l->from = (const unsigned char *)l->piece.bytes;
-        l->filled = l->piece.length / MPL_KECCAK_RATE * MPL_KECCAK_RATE;
-        l->piece.bytes += l->filled;
-        l->piece.length -= l->filled;
-        return;
-    }
-    l->from = l->bytes;
-    for (size_t filled = 0;;) {
-        size_t room = ROOM - filled, part = l->piece.length < room ? l->piece.length : room;
-        memcpy(l->bytes + filled, l->piece.bytes, part);
-        filled += part;
-        l->piece.bytes += part;
-        l->piece.length -= part;
-        if (filled == ROOM) {
-            l->filled = filled;
-            return;
-        }
-        l->piece = mpl_canonical_next(&l->canonical);
-        if (l->piece.bytes) continue;
-        size_t whole = filled / MPL_KECCAK_RATE * MPL_KECCAK_RATE;
-        mpl_keccak_pad(l->bytes + whole, filled - whole);
-        l->filled = whole + MPL_KECCAK_RATE;
-        l->ended = true;
-        return;
-    }
-}
-
 /* The next block of a plan's canonical form. */
 static inline const unsigned char *next_block(lane *l) {
-    if (l->at == l->filled) gather(l);
-    const unsigned char *block = l->from + l->at;
+    if (l->at == l->blocks.length) {
+        mpl_blocks_next(&l->blocks);
+        l->at = 0;
+    }
+    const unsigned char *block = l->blocks.from + l->at;
     l->at += MPL_KECCAK_RATE;
-    l->last = l->ended && l->at == l->filled;
+    l->last = l->blocks.ended && l->at == l->blocks.length;
     return block;
 }
 
