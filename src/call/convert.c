@@ -4,9 +4,7 @@
 
 #include "../core/text.h"
 #include "eip55.h"
-
-/* ERC-8410, Execution Plan: a rule, not only a limit. */
-#define STEPS_MOST 4096
+#include "rule.h"
 
 void mpl_convert_open(mpl_conversion *c, const moonplan_options *options) {
     memset(c, 0, sizeof *c);
@@ -211,15 +209,12 @@ moonplan_text mpl_convert_quantity(mpl_conversion *c, const char *what, moonplan
     return copy ? (moonplan_text){copy, length} : none;
 }
 
-/* CAIP-2: the reference behind the colon. */
-#define CAIP2_MOST 32
-
 void mpl_convert_chain(mpl_conversion *c, moonplan_text chain_id, moonplan_value value) {
-    if (chain_id.length > CAIP2_MOST)
+    if (chain_id.length > MPL_CAIP2_MOST)
         MPL_REFUSE(c, CONVERT_UNSUPPORTED, value,
                    "chain %q has %u digits; a plan names its chain by CAIP-2 as well, which has "
                    "room for %u",
-                   &chain_id, (uint64_t)chain_id.length, (uint64_t)CAIP2_MOST);
+                   &chain_id, (uint64_t)chain_id.length, (uint64_t)MPL_CAIP2_MOST);
     if (chain_id.bytes && mpl_text_is(chain_id, "0"))
         MPL_LOSE(c, CALL_CHAIN_ZERO, value, "chain %q is a quantity, but no chain of EIP-155",
                  &chain_id);
@@ -258,13 +253,12 @@ static void member(mpl_conversion *c, const char *name, moonplan_text value) {
 }
 
 void mpl_convert_begin(mpl_conversion *c, moonplan_text chain_id, moonplan_text sender) {
-    char caip2[8 + MPL_UINT256_TEXT] = "eip155:";
+    char caip2[MPL_CAIP2_TEXT];
     if (mpl_convert_failed(c)) return;
-    memcpy(caip2 + 7, chain_id.bytes, chain_id.length);
     mpl_build_object(&c->builder);
     member(c, "schema_version", mpl_text_of("1"));
     member(c, "chain_id", chain_id);
-    member(c, "caip2_chain_id", (moonplan_text){caip2, 7 + chain_id.length});
+    member(c, "caip2_chain_id", mpl_rule_caip2_of(caip2, chain_id));
     member(c, "sender", sender);
     mpl_build_name(&c->builder, mpl_text_of("ordered_steps"));
     mpl_build_array(&c->builder);
@@ -302,5 +296,5 @@ void mpl_convert_end(mpl_conversion *c, bool atomic) {
 
 uint64_t mpl_convert_most(const mpl_conversion *c) {
     uint64_t most = c->options.limits.steps;
-    return most < STEPS_MOST ? most : STEPS_MOST;
+    return most < MPL_STEPS_MOST ? most : MPL_STEPS_MOST;
 }

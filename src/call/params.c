@@ -8,6 +8,7 @@
 #include "../core/text.h"
 #include "eip55.h"
 #include "params_own.h"
+#include "rule.h"
 
 typedef struct taker {
     mpl_faults faults;
@@ -86,15 +87,15 @@ static bool digits_of(taker *t, const mpl_param *param, moonplan_value given, mo
 }
 
 static void take_chain(taker *t, const mpl_param *param, moonplan_value given) {
-    static const char prefix[] = "eip155:";
+    const size_t prefix = sizeof MPL_EIP155 - 1;
     moonplan_text text;
     mpl_uint256 number;
     if (!digits_of(t, param, given, &text)) return;
-    if (moonplan_value_type(given) == MOONPLAN_STRING && text.length >= sizeof prefix - 1 &&
-        memcmp(text.bytes, prefix, sizeof prefix - 1) == 0)
-        text = (moonplan_text){text.bytes + sizeof prefix - 1, text.length - sizeof prefix + 1};
-    /* CAIP-2 has room for 32 characters behind the colon. */
-    if (text.length > 32 || !mpl_uint256_from_decimal(&number, text) || mpl_uint256_is_zero(number))
+    if (moonplan_value_type(given) == MOONPLAN_STRING && text.length >= prefix &&
+        memcmp(text.bytes, MPL_EIP155, prefix) == 0)
+        text = (moonplan_text){text.bytes + prefix, text.length - prefix};
+    if (text.length > MPL_CAIP2_MOST || !mpl_uint256_from_decimal(&number, text) ||
+        mpl_uint256_is_zero(number))
         VALUE(t, given,
               "is %s, which is no EIP-155 chain: an integer from 1 up, of at most 32 digits",
               show(given).bytes);

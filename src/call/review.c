@@ -11,22 +11,24 @@ static void copy_pointer(char *out, const mpl_pointer *pointer) {
     out[pointer->length] = 0;
 }
 
-void mpl_transaction_pointer(char out[MPL_TRANSACTION_POINTER], size_t step) {
+void mpl_step_pointer(char out[MPL_STEP_POINTER], size_t step, const char *name) {
     mpl_pointer pointer = {0};
     mpl_pointer_name(&pointer, mpl_text_of("ordered_steps"));
     mpl_pointer_index(&pointer, step - 1);
-    mpl_pointer_name(&pointer, mpl_text_of("transaction"));
+    mpl_pointer_name(&pointer, mpl_text_of(name));
     copy_pointer(out, &pointer);
 }
 
 /* -- The producer's text -------------------------------------------------------*/
 
-static bool hidden(moonplan_text text) {
+bool mpl_review_hides(moonplan_text text) {
     const char *at = text.bytes, *end = at + text.length;
     while (at < end) {
-        uint32_t point = 0;
-        at += mpl_utf8(at, end, &point);
+        uint32_t point;
+        size_t step = mpl_utf8(at, end, &point);
+        if (step == 0) return true;
         if (mpl_is_hidden(point) && point != '\n' && point != '\r' && point != '\t') return true;
+        at += step;
     }
     return false;
 }
@@ -39,7 +41,7 @@ void mpl_review_text(mpl_review_run *run, moonplan_value value, const char *what
     uint64_t count = 0;
     for (size_t node = value.node; node < end; node++) {
         if (document->nodes[node].type != MOONPLAN_STRING) continue;
-        if (!hidden(mpl_content(document, node))) continue;
+        if (!mpl_review_hides(mpl_content(document, node))) continue;
         if (count++ == 0) first = node;
     }
     if (!count) return;
@@ -57,7 +59,7 @@ void mpl_review_text(mpl_review_run *run, moonplan_value value, const char *what
 
 static void review_step(mpl_review_run *run, const moonplan_call *call, size_t step) {
     mpl_builder *builder = &run->builder;
-    char at[MPL_TRANSACTION_POINTER], id[20];
+    char at[MPL_STEP_POINTER], id[20];
     size_t digits = sizeof id, rest = step;
     do id[--digits] = (char)('0' + rest % 10);
     while (rest /= 10);
@@ -69,7 +71,7 @@ static void review_step(mpl_review_run *run, const moonplan_call *call, size_t s
     }
     mpl_hex_decode(data, call->data.bytes + 2, length);
     mpl_hex_decode(target, call->to.bytes + 2, 20);
-    mpl_transaction_pointer(at, step);
+    mpl_step_pointer(at, step, "transaction");
     mpl_scene scene = {.step = step,
                        .id = {id + digits, sizeof id - digits},
                        .at = at,

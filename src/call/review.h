@@ -105,6 +105,8 @@ void mpl_review_permit2(mpl_review_run *run, const mpl_scene *scene, const uint8
 /* Tokens go to an address. */
 void mpl_review_transfer(mpl_review_run *run, const mpl_scene *scene, const uint8_t *token,
                          const uint8_t *to);
+/* The same for a list of Permit2's transfers: (from, to, amount, token). */
+void mpl_review_moves(mpl_review_run *run, const mpl_scene *scene, const moonplan_abi_value *list);
 /* Arguments that look like a signature, of a function that the table does not know. */
 void mpl_review_signed(mpl_review_run *run, const mpl_scene *scene,
                        const moonplan_abi_value *arguments);
@@ -150,9 +152,13 @@ moonplan_text mpl_show_address(mpl_shown *shown, const uint8_t *address);
 /* An entry's signature for messages, or something shorter. */
 moonplan_text mpl_called(const moonplan_abi_entry *entry);
 
-/* A pointer to a step's transaction, counted from 1. */
-#define MPL_TRANSACTION_POINTER 64
-void mpl_transaction_pointer(char out[MPL_TRANSACTION_POINTER], size_t step);
+/* A pointer to a member of a step, which is counted from 1. */
+#define MPL_STEP_POINTER 64
+void mpl_step_pointer(char out[MPL_STEP_POINTER], size_t step, const char *name);
+
+/* Whether there are characters in it that do not show, but for ends of lines and tabs, or bytes
+ * that are no characters. */
+bool mpl_review_hides(moonplan_text text);
 
 void mpl_member_text(mpl_builder *builder, const char *name, moonplan_text value);
 void mpl_member_number(mpl_builder *builder, const char *name, uint64_t number);

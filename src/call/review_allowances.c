@@ -40,8 +40,8 @@ static void sort(mpl_allowance *all, size_t count) {
 
 #define FIND_ALLOWANCE(run, one, code, ...)                                                        \
     do {                                                                                           \
-        char at_[MPL_TRANSACTION_POINTER];                                                         \
-        mpl_transaction_pointer(at_, (one)->step);                                                 \
+        char at_[MPL_STEP_POINTER];                                                                \
+        mpl_step_pointer(at_, (one)->step, "transaction");                                         \
         MPL_FIND(&(run)->findings, MOONPLAN_FINDING_##code, (one)->step,                           \
                  ((moonplan_text){NULL, 0}), at_, __VA_ARGS__);                                    \
     } while (0)

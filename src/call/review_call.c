@@ -155,21 +155,10 @@ static void try_decode(mpl_review_run *run, attempt *a, const moonplan_abi_type 
 
 /* -- Text inside -----------------------------------------------------------------*/
 
-static bool hidden(const moonplan_abi_value *value) {
-    const char *at = (const char *)value->bytes, *end = at + value->length;
-    while (at < end) {
-        uint32_t point;
-        size_t step = mpl_utf8(at, end, &point);
-        if (step == 0) return true;
-        if (mpl_is_hidden(point) && point != '\n' && point != '\r' && point != '\t') return true;
-        at += step;
-    }
-    return false;
-}
-
 /* Nested as deep as the type: MPL_ABI_DEPTH at most. */
 static bool has_hidden(const moonplan_abi_value *value) {
-    if (value->type->base == MOONPLAN_ABI_STRING) return hidden(value);
+    if (value->type->base == MOONPLAN_ABI_STRING)
+        return mpl_review_hides((moonplan_text){(const char *)value->bytes, value->length});
     for (size_t i = 0; i < value->count; i++)
         if (has_hidden(&value->items[i])) return true;
     return false;

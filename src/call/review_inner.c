@@ -334,12 +334,10 @@ static void add_moves(inner *in, const moonplan_abi_value *input, bool batch) {
     if (!decode_layout(in, &values, input, batch ? MPL_LAYOUT_MOVES : MPL_LAYOUT_MOVE,
                        "a transfer by Permit2 among the commands of a router"))
         return;
-    if (!batch)
+    if (batch)
+        mpl_review_moves(in->run, in->outer, &values.items[0]);
+    else
         mpl_review_transfer(in->run, in->outer, values.items[0].bytes, values.items[1].bytes);
-    for (size_t i = 0; batch && i < values.items[0].count; i++) {
-        const moonplan_abi_value *one = values.items[0].items[i].items;
-        mpl_review_transfer(in->run, in->outer, one[3].bytes, one[1].bytes);
-    }
 }
 
 static void add_commands(inner *in, const moonplan_abi_value *commands,

@@ -364,6 +364,13 @@ void mpl_review_transfer(mpl_review_run *run, const mpl_scene *scene, const uint
                     "back");
 }
 
+void mpl_review_moves(mpl_review_run *run, const mpl_scene *scene, const moonplan_abi_value *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        const moonplan_abi_value *one = list->items[i].items;
+        mpl_review_transfer(run, scene, one[3].bytes, one[1].bytes);
+    }
+}
+
 /* -- What a known function does ------------------------------------------------*/
 
 static mpl_uint256 number(const moonplan_abi_value *value) {
@@ -525,10 +532,7 @@ void mpl_review_act(mpl_review_run *run, const mpl_scene *scene, const mpl_known
         mpl_review_transfer(run, scene, with[3].bytes, with[1].bytes);
         break;
     case MPL_ACT_PERMIT2_MOVES:
-        for (size_t i = 0; i < with[0].count; i++) {
-            const moonplan_abi_value *one = with[0].items[i].items;
-            mpl_review_transfer(run, scene, one[3].bytes, one[1].bytes);
-        }
+        mpl_review_moves(run, scene, &with[0]);
         break;
     default:
         by_signature(run, scene, row, with);
@@ -544,13 +548,8 @@ void mpl_review_act(mpl_review_run *run, const mpl_scene *scene, const mpl_known
 
 void mpl_review_label(mpl_review_run *run, size_t step, moonplan_text kind) {
     const mpl_facts *did = &run->facts;
-    mpl_pointer pointer = {0};
-    mpl_pointer_name(&pointer, (moonplan_text){"ordered_steps", 13});
-    mpl_pointer_index(&pointer, step - 1);
-    mpl_pointer_name(&pointer, (moonplan_text){"kind", 4});
-    char at[sizeof pointer.bytes];
-    memcpy(at, pointer.bytes, pointer.length);
-    at[pointer.length] = 0;
+    char at[MPL_STEP_POINTER];
+    mpl_step_pointer(at, step, "kind");
     if (mpl_text_is(kind, "allowance_cleanup")) {
         if (did->grants)
             FIND_LABEL(run, step, LABEL_CONTRADICTED,

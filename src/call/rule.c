@@ -18,10 +18,16 @@ bool mpl_rule_kind(moonplan_text text) {
            mpl_text_is(text, "signature_dependent_execution") || mpl_text_is(text, "other");
 }
 
+moonplan_text mpl_rule_caip2_of(char out[MPL_CAIP2_TEXT], moonplan_text chain_id) {
+    size_t prefix = sizeof MPL_EIP155 - 1;
+    memcpy(out, MPL_EIP155, prefix);
+    memcpy(out + prefix, chain_id.bytes, chain_id.length);
+    return (moonplan_text){out, prefix + chain_id.length};
+}
+
 bool mpl_rule_caip2(moonplan_text text, moonplan_text chain_id) {
-    static const char namespace[] = "eip155:";
-    size_t prefix = sizeof namespace - 1;
-    return text.length == prefix + chain_id.length && memcmp(text.bytes, namespace, prefix) == 0 &&
+    size_t prefix = sizeof MPL_EIP155 - 1;
+    return text.length == prefix + chain_id.length && memcmp(text.bytes, MPL_EIP155, prefix) == 0 &&
            memcmp(text.bytes + prefix, chain_id.bytes, chain_id.length) == 0;
 }
 

@@ -10,13 +10,21 @@
 #define MPL_CAPABILITY_MOST 64
 /* Execution Plan: no more steps, whatever the limit `steps` says. */
 #define MPL_STEPS_MOST 4096
+/* CAIP-2: the namespace of chains of EIP-155, and the characters of a reference behind it. */
+#define MPL_EIP155     "eip155:"
+#define MPL_CAIP2_MOST 32
+/* Room for a chain's name, with a NUL. */
+#define MPL_CAIP2_TEXT (sizeof MPL_EIP155 + MPL_CAIP2_MOST)
+
+/* MPL_EIP155 and a chain of MPL_CAIP2_MOST digits at most. */
+moonplan_text mpl_rule_caip2_of(char out[MPL_CAIP2_TEXT], moonplan_text chain_id);
 
 /* A canonical decimal below 2^256. */
 bool mpl_rule_quantity(moonplan_text text);
 /* 0x and 40 hexadecimal digits, of either case. */
 bool mpl_rule_address(moonplan_text text);
 bool mpl_rule_kind(moonplan_text text);
-/* "eip155:" and the plan's chain. */
+/* MPL_EIP155 and the plan's chain. */
 bool mpl_rule_caip2(moonplan_text text, moonplan_text chain_id);
 bool mpl_rule_capability_name(moonplan_text name);
 /* The caller implements it. */

@@ -292,6 +292,15 @@ void mpl_pointer_open(mpl_pointer *pointer, const moonplan_document *document, s
     if (!skip && child != MPL_NO_CHILD) pointer_child(pointer, document, open, child);
 }
 
+moonplan_value mpl_element_at(moonplan_value array, moonplan_text index) {
+    moonplan_value none = {array.document, UINT32_MAX};
+    if (!mpl_decimal(index) || index.length > 10) return none;
+    uint64_t number = 0;
+    for (size_t i = 0; i < index.length; i++)
+        number = number * 10 + (uint64_t)(index.bytes[i] - '0');
+    return number > UINT32_MAX ? none : moonplan_value_element(array, (size_t)number);
+}
+
 moonplan_value moonplan_document_at(const moonplan_document *document, const char *pointer,
                                     size_t length) {
     moonplan_value value = moonplan_document_root(document), none = {document, UINT32_MAX};
@@ -302,12 +311,7 @@ moonplan_value moonplan_document_at(const moonplan_document *document, const cha
         while (stop < end && *stop != '/') stop++;
         moonplan_text token = {at, (size_t)(stop - at)};
         if (mpl_type(value) == MOONPLAN_ARRAY) {
-            if (!mpl_decimal(token) || token.length > 10) return none;
-            uint64_t index = 0;
-            for (size_t i = 0; i < token.length; i++)
-                index = index * 10 + (uint64_t)(token.bytes[i] - '0');
-            if (index > UINT32_MAX) return none;
-            value = moonplan_value_element(value, (size_t)index);
+            value = mpl_element_at(value, token);
         } else if (mpl_type(value) == MOONPLAN_OBJECT) {
             /* Unescaping shortens, so a member is looked for by comparing as it is walked only
              * where the token has an escape; the rest go through the table. */

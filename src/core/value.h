@@ -122,6 +122,10 @@ static inline bool mpl_walk_next(moonplan_walk *walk) {
     return true;
 }
 
+/* The element of an array whose index is written so; MOONPLAN_NONE if there is none, and where the
+ * text is no index, which has neither sign nor leading zeros. */
+moonplan_value mpl_element_at(moonplan_value array, moonplan_text index);
+
 /* moonplan_value_member for a name that is written out: small objects are looked through in place.
  */
 static inline moonplan_value mpl_member(moonplan_value object, const char *literal) {

@@ -6,6 +6,7 @@
 
 #include "../call/params.h"
 #include "../call/plan.h"
+#include "../call/rule.h"
 #include "../core/text.h"
 #include "../core/uint256.h"
 #include "bind.h"
@@ -133,13 +134,12 @@ static void add_call(mpl_builder *out, moonplan_value given, moonplan_value call
 }
 
 static void write_call_plan(mpl_builder *out, moonplan_value given, moonplan_value made) {
-    char caip2[8 + MPL_UINT256_TEXT] = "eip155:";
+    char caip2[MPL_CAIP2_TEXT];
     moonplan_text chain = moonplan_value_string(member(given, "chain"));
-    memcpy(caip2 + 7, chain.bytes, chain.length); /* at most 32 digits */
     mpl_build_object(out);
     add_text(out, "schema_version", mpl_text_of("1"));
     add_text(out, "chain_id", chain);
-    add_text(out, "caip2_chain_id", (moonplan_text){caip2, 7 + chain.length});
+    add_text(out, "caip2_chain_id", mpl_rule_caip2_of(caip2, chain));
     add_member(out, "sender", given, "sender");
     mpl_build_name(out, mpl_text_of("ordered_steps"));
     mpl_build_array(out);

@@ -74,16 +74,17 @@ static moonplan_text first_segment(moonplan_text path) {
     return (moonplan_text){path.bytes, dot ? (size_t)(dot - path.bytes) : path.length};
 }
 
+/* What stands behind one and its dot. Not to be asked of the last. */
+static moonplan_text behind(moonplan_text path, moonplan_text segment) {
+    size_t length = segment.length + 1;
+    return (moonplan_text){path.bytes + length, path.length - length};
+}
+
 /* What stands there; MOONPLAN_NONE where nothing does. */
 static moonplan_value child(moonplan_value value, moonplan_text segment) {
     moonplan_type type = moonplan_value_type(value);
     if (type == MOONPLAN_OBJECT) return moonplan_value_member(value, segment.bytes, segment.length);
-    if (type == MOONPLAN_ARRAY && segment.length <= 10 && mpl_decimal(segment)) {
-        size_t index = 0;
-        for (size_t i = 0; i < segment.length; i++)
-            index = index * 10 + (size_t)(segment.bytes[i] - '0');
-        return moonplan_value_element(value, index);
-    }
+    if (type == MOONPLAN_ARRAY) return mpl_element_at(value, segment);
     return (moonplan_value){value.document, UINT32_MAX};
 }
 
@@ -113,8 +114,7 @@ mpl_target mpl_reference_follow(moonplan_value value, const mpl_reference *refer
             target.kind = MPL_TARGET_VALUE;
             return target;
         }
-        target.rest.bytes += segment.length + 1;
-        target.rest.length -= segment.length + 1;
+        target.rest = behind(target.rest, segment);
         if (moonplan_value_type(next) == MOONPLAN_NONE) return target;
     }
 }
@@ -148,8 +148,7 @@ static place place_of(moonplan_text path, size_t length) {
     while (length > 0 && !pointer.cut) {
         moonplan_text segment = first_segment(path);
         mpl_pointer_name(&pointer, segment);
-        path.bytes += segment.length + 1;
-        path.length -= segment.length + 1;
+        path = behind(path, segment);
         length -= segment.length + 1;
     }
     return (place){quote((moonplan_text){pointer.bytes, pointer.length}), " in the result"};
@@ -192,8 +191,7 @@ static moonplan_text out_of_reach(moonplan_value value, moonplan_text path, moon
         if (left.length <= rest.length) return found;
         moonplan_text segment = first_segment(left);
         value = child(value, segment);
-        left.bytes += segment.length + 1;
-        left.length -= segment.length + 1;
+        left = behind(left, segment);
     }
 }
 
