@@ -125,3 +125,17 @@
         DO(a##43, 23);                                                                             \
         DO(a##44, 24);                                                                             \
     } while (0)
+
+/* A whole absorber of one state: `lanes`, `blocks` and `count` are those of mpl_keccak_absorb, and
+ * GET, MIX and PUT move a lane. */
+#define MPL_KECCAK_ABSORB(a, e)                                                                    \
+    MPL_KECCAK_LANES(a);                                                                           \
+    MPL_KECCAK_LANES(e);                                                                           \
+    MPL_KECCAK_BLOCK(a, GET);                                                                      \
+    MPL_KECCAK_REST(a, GET);                                                                       \
+    for (; count > 0; count--, blocks += MPL_KECCAK_RATE) {                                        \
+        MPL_KECCAK_BLOCK(a, MIX);                                                                  \
+        MPL_KECCAK_PERMUTE(a, e)                                                                   \
+    }                                                                                              \
+    MPL_KECCAK_BLOCK(a, PUT);                                                                      \
+    MPL_KECCAK_REST(a, PUT)

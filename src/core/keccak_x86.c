@@ -34,16 +34,7 @@ static inline __m128i word(const void *place) {
 
 AVX512 void mpl_keccak_absorb_avx512(uint64_t lanes[25], const unsigned char *blocks,
                                      size_t count) {
-    MPL_KECCAK_LANES(a);
-    MPL_KECCAK_LANES(e);
-    MPL_KECCAK_BLOCK(a, GET);
-    MPL_KECCAK_REST(a, GET);
-    for (; count > 0; count--, blocks += MPL_KECCAK_RATE) {
-        MPL_KECCAK_BLOCK(a, MIX);
-        MPL_KECCAK_PERMUTE(a, e)
-    }
-    MPL_KECCAK_BLOCK(a, PUT);
-    MPL_KECCAK_REST(a, PUT);
+    MPL_KECCAK_ABSORB(a, e);
 }
 
 /* -- Four states -----------------------------------------------------------*/
