@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "../core/sort.h"
 #include "../core/text.h"
 #include "abi_set.h"
 
@@ -156,23 +157,13 @@ static bool read_lines(moonplan_abi *abi, const char *text, size_t length, moonp
     return true;
 }
 
-static int order(const moonplan_abi *abi, uint32_t a, uint32_t b) {
+static bool before(const void *one, const void *other, const void *context) {
+    const moonplan_abi *abi = context;
+    uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)other;
     const moonplan_abi_entry *x = &abi->entries[a], *y = &abi->entries[b];
-    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+    if (x->kind != y->kind) return x->kind < y->kind;
     int by_selector = memcmp(x->selector, y->selector, 4);
-    if (by_selector) return by_selector;
-    return (a > b) - (a < b);
-}
-
-static void sift(const moonplan_abi *abi, size_t root, size_t end) {
-    uint32_t *heap = abi->order;
-    for (size_t child; (child = 2 * root + 1) < end; root = child) {
-        if (child + 1 < end && order(abi, heap[child], heap[child + 1]) < 0) child++;
-        if (order(abi, heap[root], heap[child]) >= 0) return;
-        uint32_t swap = heap[root];
-        heap[root] = heap[child];
-        heap[child] = swap;
-    }
+    return by_selector ? by_selector < 0 : a < b;
 }
 
 /* Sort by selector, and refuse two that share one. */
@@ -185,13 +176,7 @@ static bool index_entries(moonplan_abi *abi, moonplan_error *err) {
         return false;
     }
     for (size_t i = 0; i < abi->count; i++) abi->order[i] = (uint32_t)i;
-    for (size_t i = abi->count / 2; i-- > 0;) sift(abi, i, abi->count);
-    for (size_t end = abi->count; end-- > 1;) {
-        uint32_t swap = abi->order[0];
-        abi->order[0] = abi->order[end];
-        abi->order[end] = swap;
-        sift(abi, 0, end);
-    }
+    mpl_sort(abi->order, abi->count, sizeof *abi->order, before, abi);
     for (size_t i = 1; i < abi->count; i++) {
         const moonplan_abi_entry *a = &abi->entries[abi->order[i - 1]],
                                  *b = &abi->entries[abi->order[i]];

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "../core/sort.h"
 #include "review.h"
 
 /* By the contract that keeps it, the owner, the token and the spender; then in the plan's order. */
@@ -12,31 +13,14 @@ static int order_of(const mpl_allowance *a, const mpl_allowance *b) {
     return by;
 }
 
-static int order(const mpl_allowance *a, const mpl_allowance *b) {
+static bool before(const void *x, const void *y, const void *context) {
+    (void)context;
+    const mpl_allowance *a = x, *b = y;
     int by = order_of(a, b);
-    return by ? by : (a->order > b->order) - (a->order < b->order);
+    return by ? by < 0 : a->order < b->order;
 }
 
-static void sift(mpl_allowance *heap, size_t root, size_t end) {
-    for (size_t child; (child = 2 * root + 1) < end; root = child) {
-        if (child + 1 < end && order(&heap[child], &heap[child + 1]) < 0) child++;
-        if (order(&heap[root], &heap[child]) >= 0) return;
-        mpl_allowance swap = heap[root];
-        heap[root] = heap[child];
-        heap[child] = swap;
-    }
-}
-
-/* Heapsort: attackers choose the addresses, and no choice of theirs makes it slow. */
-static void sort(mpl_allowance *all, size_t count) {
-    for (size_t i = count / 2; i-- > 0;) sift(all, i, count);
-    for (size_t end = count; end-- > 1;) {
-        mpl_allowance swap = all[0];
-        all[0] = all[end];
-        all[end] = swap;
-        sift(all, 0, end);
-    }
-}
+_Static_assert(sizeof(mpl_allowance) <= MPL_SORT_ITEM, "allowances can be sorted");
 
 #define FIND_ALLOWANCE(run, one, code, ...)                                                        \
     do {                                                                                           \
@@ -142,7 +126,7 @@ void mpl_review_allowances(mpl_review_run *run) {
     mpl_allowance *all = (mpl_allowance *)(void *)run->allowances.bytes;
     size_t count = run->allowances.length / sizeof *all;
     if (run->allowances.failed || count == 0) return;
-    sort(all, count);
+    mpl_sort(all, count, sizeof *all, before, NULL);
     for (size_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && order_of(&all[i], &all[end]) == 0;) end++;
         follow(run, &all[i], end - i);

@@ -4,6 +4,7 @@
 
 #include "../core/buffer.h"
 #include "../core/json_write.h"
+#include "../core/sort.h"
 #include "../core/text.h"
 
 /* Beyond this, JavaScript's numbers are no longer exact. */
@@ -19,35 +20,17 @@ static uint32_t utf16_rank(uint32_t point) {
     return point >= 0xe000 && point <= 0xffff ? point + 0x110000 : point;
 }
 
-static int order(moonplan_text a, moonplan_text b) {
+static bool before(const void *one, const void *other, const void *context) {
+    (void)context;
+    moonplan_text a = ((const member *)one)->name, b = ((const member *)other)->name;
     const char *x = a.bytes, *x_end = x + a.length, *y = b.bytes, *y_end = y + b.length;
     while (x < x_end && y < y_end) {
         uint32_t p = 0, q = 0;
         x += mpl_utf8(x, x_end, &p);
         y += mpl_utf8(y, y_end, &q);
-        if (p != q) return utf16_rank(p) < utf16_rank(q) ? -1 : 1;
+        if (p != q) return utf16_rank(p) < utf16_rank(q);
     }
-    return (x < x_end) - (y < y_end);
-}
-
-static void sift(member *heap, size_t root, size_t end) {
-    for (size_t child; (child = 2 * root + 1) < end; root = child) {
-        if (child + 1 < end && order(heap[child].name, heap[child + 1].name) < 0) child++;
-        if (order(heap[root].name, heap[child].name) >= 0) return;
-        member swap = heap[root];
-        heap[root] = heap[child];
-        heap[child] = swap;
-    }
-}
-
-static void sort(member *members, size_t count) {
-    for (size_t i = count / 2; i-- > 0;) sift(members, i, count);
-    for (size_t end = count; end-- > 1;) {
-        member swap = members[0];
-        members[0] = members[end];
-        members[end] = swap;
-        sift(members, 0, end);
-    }
+    return x == x_end && y < y_end;
 }
 
 typedef struct writer {
@@ -77,7 +60,7 @@ static void put_object(writer *w, moonplan_value object, unsigned level, bool me
     if (list.failed) w->out.failed = true;
     member *members = (member *)(void *)list.bytes;
     size_t count = list.failed ? 0 : list.length / sizeof *members;
-    if (count) sort(members, count);
+    mpl_sort(members, count, sizeof *members, before, NULL);
     mpl_buffer_add(&w->out, "{[", 2);
     for (size_t i = 0; i < count; i++) {
         if (i) mpl_buffer_byte(&w->out, ',');

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MPL_SORT_ITEM 64
+#define MPL_SORT_ITEM 128
 
 /* Heapsort: no order of the items is a slow one, nothing recurses, nothing is allocated. Items are
  * at most MPL_SORT_ITEM bytes; equal ones come in any order. */

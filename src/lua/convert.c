@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/sort.h"
 #include "../core/text.h"
 
 _Static_assert(sizeof(lua_Integer) == sizeof(int64_t) && sizeof(lua_Number) == sizeof(double),
@@ -511,26 +512,9 @@ static int sort_on_stack(lua_State *L, int table, lua_Integer count) {
     return made;
 }
 
-static void sift(struct name *names, size_t root, size_t count) {
-    struct name moved = names[root];
-    for (size_t child; (child = 2 * root + 1) < count; root = child) {
-        if (child + 1 < count && mpl_text_order(names[child].text, names[child + 1].text) < 0)
-            child++;
-        if (mpl_text_order(moved.text, names[child].text) >= 0) break;
-        names[root] = names[child];
-    }
-    names[root] = moved;
-}
-
-/* Heap sort: whoever made the table chose the names, and no order of them is a slow one. */
-static void sort_names(struct name *names, size_t count) {
-    for (size_t i = count / 2; i > 0; i--) sift(names, i - 1, count);
-    for (size_t i = count; i > 1; i--) {
-        struct name last = names[i - 1];
-        names[i - 1] = names[0];
-        names[0] = last;
-        sift(names, 0, i - 1);
-    }
+static bool name_before(const void *a, const void *b, const void *context) {
+    (void)context;
+    return mpl_text_order(((const struct name *)a)->text, ((const struct name *)b)->text) < 0;
 }
 
 /* A list of the names, and their order in a userdata. */
@@ -547,7 +531,7 @@ static struct name *sort_beside(lua_State *L, int table, lua_Integer count, int 
         lua_rawseti(L, table + 1, ++n);
     }
     lua_settop(L, table + 2);
-    sort_names(names, (size_t)n);
+    mpl_sort(names, (size_t)n, sizeof *names, name_before, NULL);
     *made = n > INT_MAX ? INT_MAX : (int)n;
     return names;
 }
