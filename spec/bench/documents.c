@@ -74,7 +74,7 @@ static void words(text *out, uint64_t *state, unsigned count) {
 /* -- Plans -----------------------------------------------------------------*/
 
 static void begin(text *out, uint64_t *state, char chain[8], char sender[43]) {
-    static const char *const chains[] = {"1", "10", "137", "8453", "42161", "11155111"};
+    static const char *const chains[] = {"1", "10", "137", "8453", "42161"};
     snprintf(chain, 8, "%.7s", chains[below(state, 5)]);
     text address = {NULL, 0, 0};
     hex(&address, state, 20);

@@ -10,7 +10,7 @@ typedef struct mpl_stored {
     mpl_arena texts; /* for what the job below points to */
     moonplan_document *plan;
     mpl_kept_job job;
-    size_t step_count; /* room in job.steps and evidence, zeroed; set by mpl_stored_room */
+    size_t step_count; /* room in job.steps and evidence, zeroed; set by mpl_stored_plan */
     mpl_step_evidence *evidence;
     moonplan_document *failure; /* what job.failure points into; NULL: elsewhere */
     moonplan_text goal;         /* as a row of its own has it; {NULL, 0}: none has */

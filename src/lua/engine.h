@@ -65,7 +65,6 @@ bool mpl_lua_make_id(void *data, char out[MOONPLAN_ID_SIZE]);
 
 /* Methods; each is a lua_CFunction whose first argument is an engine. */
 int mpl_lua_engine_capability(lua_State *L); /* host_capability.c */
-int mpl_lua_engine_on(lua_State *L);
 
 /* Tell an anchored function about events of a type; false when memory is short. */
 bool mpl_lua_subscribe(lua_State *L, mpl_lua_engine *self, moonplan_text type, lua_Integer anchor,

@@ -329,6 +329,12 @@ static void fail_input(mpl_job *job, const moonplan_error *err, int64_t now) {
     job->wants = MPL_WANTS_NOTHING;
 }
 
+static void fail_input_memory(mpl_job *job, int64_t now) {
+    moonplan_error err;
+    mpl_error_memory(&err);
+    fail_input(job, &err, now);
+}
+
 static bool keep_evidence(mpl_job *job) {
     const mpl_capability *capability = job->capability;
     mpl_evidence *evidence = job->evidence;
@@ -355,9 +361,7 @@ void mpl_job_input(mpl_job *job, const mpl_capability *capability, bool read,
         step->input = late;
     }
     if (!keep_risk(job, capability->risk)) {
-        moonplan_error err;
-        mpl_error_memory(&err);
-        fail_input(job, &err, now);
+        fail_input_memory(job, now);
         return;
     }
     moonplan_value input = mpl_job_step_input(job, job->step);
@@ -372,9 +376,7 @@ void mpl_job_input(mpl_job *job, const mpl_capability *capability, bool read,
         job->resolved.value = input;
     }
     if (job->evidence && !keep_evidence(job)) {
-        moonplan_error err;
-        mpl_error_memory(&err);
-        fail_input(job, &err, now);
+        fail_input_memory(job, now);
         return;
     }
     if (step->status == MOONPLAN_OUTCOME_UNKNOWN) {

@@ -4,10 +4,19 @@
 
 #include "../core/text.h"
 
+static bool make_room(mpl_job *job, size_t room) {
+    mpl_event *events = mpl_resize(&job->alloc, job->events, job->event_room * sizeof *events,
+                                   room * sizeof *events);
+    if (!events) return false;
+    job->events = events;
+    job->event_room = room;
+    return true;
+}
+
 /* -- Evidence ----------------------------------------------------------------*/
 
 static bool make_evidence(mpl_job *job) {
-    size_t size = sizeof *job->evidence + job->plan->count * sizeof *job->evidence->steps;
+    size_t size = mpl_evidence_size(job);
     job->evidence = mpl_allocate(&job->alloc, size);
     if (!job->evidence) return false;
     memset(job->evidence, 0, size);
@@ -17,13 +26,8 @@ static bool make_evidence(mpl_job *job) {
 
 bool mpl_job_keep_evidence(mpl_job *job) {
     /* An approval may be granted for each step, and one may be waited for. */
-    size_t room = job->event_room + job->plan->count + 1;
-    mpl_event *events = mpl_resize(&job->alloc, job->events, job->event_room * sizeof *events,
-                                   room * sizeof *events);
-    if (!events) return false;
-    job->events = events;
-    job->event_room = room;
-    if (!make_evidence(job)) return false;
+    if (!make_room(job, job->event_room + job->plan->count + 1) || !make_evidence(job))
+        return false;
     moonplan_value caller = {job->plan->document, UINT32_MAX};
     if (job->caller) caller = moonplan_document_root(job->caller);
     return moonplan_step_plan_digest(job->plan, job->evidence->plan) &&
@@ -122,16 +126,12 @@ mpl_job *mpl_job_restore(moonplan_step_plan *plan, const mpl_kept_job *kept,
     job->wants = MPL_WANTS_NOTHING;
     while (job->step < count && job->steps[job->step].status == MOONPLAN_COMPLETED) job->step++;
     if (job->step == count) job->step = count - 1;
-    size_t room = job->past_count + 1;
-    mpl_event *events = mpl_resize(&job->alloc, job->events, job->event_room * sizeof *events,
-                                   room * sizeof *events);
-    if (events) {
-        job->events = events;
-        job->event_room = room;
+    bool room = make_room(job, job->past_count + 1);
+    if (room) {
         job->event_count = job->past_count;
-        memset(events, 0, room * sizeof *events);
+        memset(job->events, 0, job->event_room * sizeof *job->events);
     }
-    if (!events || !restore_evidence(job, kept) || !restore_failure(job, kept)) {
+    if (!room || !restore_evidence(job, kept) || !restore_failure(job, kept)) {
         mpl_job_free(job);
         mpl_error_memory(err);
         return NULL;
@@ -143,12 +143,7 @@ bool mpl_job_resume(mpl_job *job, int64_t now) {
     mpl_job_expect(job->wants == MPL_WANTS_NOTHING && !mpl_status_ended(job->status));
     /* Resumed, begun, unknown, resolved, a request and the end; three for each step that is to
      * come. */
-    size_t room = job->event_count + 6 + 3 * (job->plan->count - job->step);
-    mpl_event *events = mpl_resize(&job->alloc, job->events, job->event_room * sizeof *events,
-                                   room * sizeof *events);
-    if (!events) return false;
-    job->events = events;
-    job->event_room = room;
+    if (!make_room(job, job->event_count + 6 + 3 * (job->plan->count - job->step))) return false;
     mpl_job_step *step = &job->steps[job->step];
     job->was = job->status;
     job->was_events = job->event_count;
@@ -172,7 +167,7 @@ bool mpl_job_resume(mpl_job *job, int64_t now) {
 
 /* The job stops until it is resumed. One that waits for the same as before has nothing to tell. */
 static void wait_for(mpl_job *job, moonplan_status status, moonplan_code code, moonplan_text why,
-                     mpl_event_type type, bool told, int64_t now) {
+                     int64_t now) {
     moonplan_failure failure = {
         .code = code, .message = why, .detail = {job->plan->document, UINT32_MAX}};
     mpl_job_keep_failure(job, &failure);
@@ -184,14 +179,13 @@ static void wait_for(mpl_job *job, moonplan_status status, moonplan_code code, m
         job->wants = MPL_WANTS_NOTHING;
         return;
     }
-    if (!told) mpl_job_record(job, type, now);
+    if (status == MOONPLAN_AWAITING_APPROVAL) mpl_job_record(job, MPL_APPROVAL_REQUESTED, now);
     job->wants = MPL_WANTS_COMMIT;
 }
 
 void mpl_job_await(mpl_job *job, moonplan_text why, int64_t now) {
     mpl_job_expect(job->wants == MPL_WANTS_DECISION);
-    wait_for(job, MOONPLAN_AWAITING_APPROVAL, MOONPLAN_JOB_AWAITING_APPROVAL, why,
-             MPL_APPROVAL_REQUESTED, false, now);
+    wait_for(job, MOONPLAN_AWAITING_APPROVAL, MOONPLAN_JOB_AWAITING_APPROVAL, why, now);
 }
 
 void mpl_job_grant(mpl_job *job, const char *approval, int64_t expires) {
@@ -254,8 +248,7 @@ void mpl_job_unknown(mpl_job *job, moonplan_text why, int64_t now) {
                       &why);
     else
         mpl_outcome_unknown(&err, id);
-    wait_for(job, MOONPLAN_OUTCOME_UNKNOWN, err.code, mpl_text_of(err.message),
-             MPL_CAPABILITY_UNKNOWN, true, now);
+    wait_for(job, MOONPLAN_OUTCOME_UNKNOWN, err.code, mpl_text_of(err.message), now);
 }
 
 void mpl_job_cancel(mpl_job *job, int64_t now) {
