@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "../core/error.h"
 #include "../core/text.h"
 #include "../core/uint256.h"
 #include "abi.h"
@@ -381,11 +382,8 @@ static bool read_data(moonplan_abi_data *data, const moonplan_abi_type *type, co
 static moonplan_abi_data *new_data(const moonplan_abi_type *type, const uint8_t *bytes,
                                    size_t length, size_t skipped, bool strict,
                                    const moonplan_options *options, moonplan_error *err) {
-    moonplan_options defaults;
-    if (!options) {
-        moonplan_options_init(&defaults);
-        options = &defaults;
-    }
+    moonplan_options chosen = mpl_options_of(options);
+    options = &chosen;
     if (!mpl_options_sound(options, err)) return NULL;
     mpl_alloc alloc = mpl_alloc_of(options);
     moonplan_abi_data *data = mpl_allocate(&alloc, sizeof *data);

@@ -1,12 +1,10 @@
 #include <string.h>
 
+#include "../core/error.h"
 #include "../core/sort.h"
 #include "../core/text.h"
+#include "../core/value.h"
 #include "abi_set.h"
-
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
 
 static void add_text(mpl_buffer *out, const char *text) {
     mpl_buffer_add(out, text, strlen(text));
@@ -32,9 +30,9 @@ static bool write_parameters(mpl_buffer *out, moonplan_value list, bool tables, 
     mpl_buffer_byte(out, '(');
     moonplan_walk walk = moonplan_value_walk(list);
     while (moonplan_walk_next(&walk)) {
-        moonplan_text type = moonplan_value_string(member(walk.value, "type"));
-        moonplan_text name = moonplan_value_string(member(walk.value, "name"));
-        moonplan_value components = member(walk.value, "components");
+        moonplan_text type = moonplan_value_string(mpl_member(walk.value, "type"));
+        moonplan_text name = moonplan_value_string(mpl_member(walk.value, "name"));
+        moonplan_value components = mpl_member(walk.value, "components");
         bool tuple;
         const char *wrong = type.bytes ? mpl_abi_type_fault(type, &tuple) : NULL;
         if (!type.bytes) {
@@ -75,10 +73,10 @@ static bool read_entry(moonplan_abi *abi, moonplan_value entry, moonplan_error *
                mpl_type_text(moonplan_value_type(entry)));
         return false;
     }
-    moonplan_value kind = member(entry, "type"), inputs = member(entry, "inputs"),
-                   outputs = member(entry, "outputs");
+    moonplan_value kind = mpl_member(entry, "type"), inputs = mpl_member(entry, "inputs"),
+                   outputs = mpl_member(entry, "outputs");
     moonplan_text type = moonplan_value_string(kind);
-    moonplan_text name = moonplan_value_string(member(entry, "name"));
+    moonplan_text name = moonplan_value_string(mpl_member(entry, "name"));
     /* Compilers left it out once: a function then. */
     bool function = moonplan_value_type(kind) == MOONPLAN_NONE || mpl_text_is(type, "function");
     bool error = mpl_text_is(type, "error");
@@ -129,7 +127,7 @@ static bool read_signature(moonplan_abi *abi, moonplan_value entry, moonplan_err
 }
 
 static bool read_fragment(moonplan_abi *abi, moonplan_value fragment, moonplan_error *err) {
-    moonplan_value inner = member(fragment, "abi");
+    moonplan_value inner = mpl_member(fragment, "abi");
     if (moonplan_value_type(inner) == MOONPLAN_ARRAY) fragment = inner;
     if (moonplan_value_type(fragment) != MOONPLAN_ARRAY) return read_entry(abi, fragment, err);
     moonplan_walk walk = moonplan_value_walk(fragment);
@@ -227,9 +225,7 @@ moonplan_abi *moonplan_abi_parse(const char *text, size_t length, const moonplan
         moonplan_document_free(document);
         return abi;
     }
-    moonplan_options defaults;
-    if (!options) moonplan_options_init(&defaults);
-    uint64_t most = (options ? options : &defaults)->limits.document_bytes;
+    uint64_t most = mpl_options_of(options).limits.document_bytes;
     if (length > most) {
         mpl_error_set(err, MOONPLAN_LIMIT, MOONPLAN_NO_OFFSET, NULL,
                       "the text is %u bytes long, more than the limit document_bytes allows: %u",

@@ -26,11 +26,6 @@ void mpl_build_bytes(mpl_builder *builder, const uint8_t *bytes, size_t length) 
     mpl_buffer_close(&large);
 }
 
-static void text_member(mpl_builder *builder, const char *literal, moonplan_text value) {
-    name(builder, literal);
-    mpl_build_string(builder, value.bytes ? value : mpl_text_of(""));
-}
-
 void mpl_abi_build_notes(mpl_builder *builder, moonplan_error_list *notes, size_t missing) {
     size_t count = moonplan_error_list_count(notes);
     name(builder, "canonical");
@@ -40,21 +35,21 @@ void mpl_abi_build_notes(mpl_builder *builder, moonplan_error_list *notes, size_
     mpl_build_array(builder);
     if (missing) {
         mpl_build_object(builder);
-        text_member(builder, "code", mpl_text_of("abi.length"));
-        text_member(builder, "message",
-                    mpl_text_of("the arguments are cut short; read as if zeros followed"));
+        mpl_build_text(builder, "code", mpl_text_of("abi.length"));
+        mpl_build_text(builder, "message",
+                       mpl_text_of("the arguments are cut short; read as if zeros followed"));
         mpl_build_end(builder);
     }
     for (size_t i = 0; i < count; i++) {
         const moonplan_error *note = moonplan_error_list_at(notes, i);
         mpl_build_object(builder);
-        text_member(builder, "code", mpl_text_of(moonplan_code_name(note->code)));
-        text_member(builder, "at", (moonplan_text){note->at, note->at_length});
+        mpl_build_text(builder, "code", mpl_text_of(moonplan_code_name(note->code)));
+        mpl_build_text(builder, "at", (moonplan_text){note->at, note->at_length});
         if (note->offset != MOONPLAN_NO_OFFSET) {
             name(builder, "offset");
             mpl_build_integer(builder, (int64_t)note->offset);
         }
-        text_member(builder, "message", mpl_text_of(note->message));
+        mpl_build_text(builder, "message", mpl_text_of(note->message));
         mpl_build_end(builder);
     }
     mpl_build_end(builder);

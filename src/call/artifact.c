@@ -4,11 +4,8 @@
 #include <string.h>
 
 #include "../core/text.h"
+#include "../core/value.h"
 #include "read.h"
-
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
 
 static const char *transport_name(moonplan_transport transport) {
     return transport == MOONPLAN_TRANSPORT_DATA    ? "data"
@@ -157,7 +154,7 @@ static void check_bytes(check *c, moonplan_value value) {
 }
 
 static void check_missing(check *c, moonplan_value root, const char *name, moonplan_code code) {
-    if (moonplan_value_type(member(root, name)) == MOONPLAN_NONE)
+    if (moonplan_value_type(mpl_member(root, name)) == MOONPLAN_NONE)
         mpl_fault_missing(&c->faults, code, root, "the reference", name);
 }
 
@@ -172,8 +169,8 @@ static void check_envelope(check *c) {
     }
     /* What others are judged by, wherever it stands in the document. */
     mpl_url_fault fault;
-    artifact->url_value = member(root, "url");
-    artifact->kind = kind_of(moonplan_value_string(member(root, "artifact_type")));
+    artifact->url_value = mpl_member(root, "url");
+    artifact->kind = kind_of(moonplan_value_string(mpl_member(root, "artifact_type")));
     artifact->most = mpl_artifact_most(artifact->kind, &c->options->limits, &artifact->limit);
     moonplan_text url = moonplan_value_string(artifact->url_value);
     if (url.bytes) mpl_url_read(&artifact->url, url, &fault);

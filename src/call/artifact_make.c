@@ -1,6 +1,5 @@
 #include <sodium.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../core/build.h"
 #include "../core/text.h"
@@ -8,11 +7,6 @@
 #include "read.h"
 
 static const char data_prefix[] = "data:application/json;base64,";
-
-static void build_member(mpl_builder *envelope, const char *what, moonplan_text text) {
-    mpl_build_name(envelope, mpl_text_of(what));
-    mpl_build_string(envelope, text);
-}
 
 /* A data: URL; failed when memory is short. */
 static void carry(mpl_buffer *url, const char *body, size_t length) {
@@ -63,13 +57,13 @@ moonplan_document *moonplan_artifact_make(moonplan_kind kind, moonplan_text url,
         url = (moonplan_text){inner.bytes, inner.length};
     }
     mpl_build_object(&envelope);
-    build_member(&envelope, "kind", mpl_text_of("artifact_reference"));
-    build_member(&envelope, "artifact_type", mpl_text_of(mpl_artifact_type(kind)));
-    build_member(&envelope, "url", url);
+    mpl_build_text(&envelope, "kind", mpl_text_of("artifact_reference"));
+    mpl_build_text(&envelope, "artifact_type", mpl_text_of(mpl_artifact_type(kind)));
+    mpl_build_text(&envelope, "url", url);
     mpl_build_name(&envelope, mpl_text_of("integrity"));
     mpl_build_object(&envelope);
-    build_member(&envelope, "algorithm", mpl_text_of("keccak256"));
-    build_member(&envelope, "value", (moonplan_text){value, sizeof value});
+    mpl_build_text(&envelope, "algorithm", mpl_text_of("keccak256"));
+    mpl_build_text(&envelope, "value", (moonplan_text){value, sizeof value});
     mpl_build_end(&envelope);
     mpl_build_name(&envelope, mpl_text_of("bytes"));
     mpl_build_integer(&envelope, (int64_t)length);

@@ -2,16 +2,14 @@
 
 #include <string.h>
 
+#include "../core/error.h"
 #include "../core/text.h"
 #include "eip55.h"
 #include "rule.h"
 
 void mpl_convert_open(mpl_conversion *c, const moonplan_options *options) {
     memset(c, 0, sizeof *c);
-    if (options)
-        c->options = *options;
-    else
-        moonplan_options_init(&c->options);
+    c->options = mpl_options_of(options);
     c->options.errors = NULL;
     c->options.enforce_capabilities = false;
     c->alloc = mpl_alloc_of(&c->options);
@@ -247,19 +245,14 @@ moonplan_text mpl_convert_sender(mpl_conversion *c, moonplan_text own, moonplan_
     return own.bytes ? own : account;
 }
 
-static void member(mpl_conversion *c, const char *name, moonplan_text value) {
-    mpl_build_name(&c->builder, mpl_text_of(name));
-    mpl_build_string(&c->builder, value);
-}
-
 void mpl_convert_begin(mpl_conversion *c, moonplan_text chain_id, moonplan_text sender) {
     char caip2[MPL_CAIP2_TEXT];
     if (mpl_convert_failed(c)) return;
     mpl_build_object(&c->builder);
-    member(c, "schema_version", mpl_text_of("1"));
-    member(c, "chain_id", chain_id);
-    member(c, "caip2_chain_id", mpl_rule_caip2_of(caip2, chain_id));
-    member(c, "sender", sender);
+    mpl_build_text(&c->builder, "schema_version", mpl_text_of("1"));
+    mpl_build_text(&c->builder, "chain_id", chain_id);
+    mpl_build_text(&c->builder, "caip2_chain_id", mpl_rule_caip2_of(caip2, chain_id));
+    mpl_build_text(&c->builder, "sender", sender);
     mpl_build_name(&c->builder, mpl_text_of("ordered_steps"));
     mpl_build_array(&c->builder);
 }
@@ -270,14 +263,14 @@ void mpl_convert_step(mpl_conversion *c, size_t step, moonplan_text chain_id, mo
     mpl_build_object(&c->builder);
     mpl_build_name(&c->builder, mpl_text_of("step"));
     mpl_build_integer(&c->builder, (int64_t)step);
-    member(c, "kind", mpl_text_of("execution"));
+    mpl_build_text(&c->builder, "kind", mpl_text_of("execution"));
     mpl_build_name(&c->builder, mpl_text_of("transaction"));
     mpl_build_object(&c->builder);
-    member(c, "chain_id", chain_id);
-    member(c, "from", sender);
-    member(c, "to", to);
-    member(c, "data", data);
-    member(c, "value", value);
+    mpl_build_text(&c->builder, "chain_id", chain_id);
+    mpl_build_text(&c->builder, "from", sender);
+    mpl_build_text(&c->builder, "to", to);
+    mpl_build_text(&c->builder, "data", data);
+    mpl_build_text(&c->builder, "value", value);
     mpl_build_end(&c->builder);
     mpl_build_end(&c->builder);
 }
@@ -297,4 +290,24 @@ void mpl_convert_end(mpl_conversion *c, bool atomic) {
 uint64_t mpl_convert_most(const mpl_conversion *c) {
     uint64_t most = c->options.limits.steps;
     return most < MPL_STEPS_MOST ? most : MPL_STEPS_MOST;
+}
+
+moonplan_call_plan *
+mpl_convert_read(const char *text, size_t length, moonplan_text account,
+                 void (*read)(mpl_conversion *c, moonplan_value root, moonplan_text account),
+                 moonplan_error_list **lost, const moonplan_options *options, moonplan_error *err) {
+    mpl_conversion c;
+    mpl_convert_open(&c, options);
+    moonplan_options own = c.options;
+    own.borrow = true; /* the document ends before this function does */
+    moonplan_document *document = moonplan_document_parse(text, length, &own, err);
+    if (!document) {
+        if (lost) *lost = NULL;
+        mpl_convert_drop(&c);
+        return NULL;
+    }
+    read(&c, moonplan_document_root(document), account);
+    moonplan_call_plan *plan = mpl_convert_plan(&c, lost, err);
+    moonplan_document_free(document);
+    return plan;
 }

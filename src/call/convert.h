@@ -25,6 +25,12 @@ moonplan_call_plan *mpl_convert_plan(mpl_conversion *c, moonplan_error_list **lo
                                      moonplan_error *err);
 /* Give up without an error of its own. */
 void mpl_convert_drop(mpl_conversion *c);
+/* A plan from a document that `read` takes apart; what is lost on the way as the public functions
+ * have it. */
+moonplan_call_plan *
+mpl_convert_read(const char *text, size_t length, moonplan_text account,
+                 void (*read)(mpl_conversion *c, moonplan_value root, moonplan_text account),
+                 moonplan_error_list **lost, const moonplan_options *options, moonplan_error *err);
 /* True if going on is of no use. */
 bool mpl_convert_failed(const mpl_conversion *c);
 

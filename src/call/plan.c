@@ -1,10 +1,9 @@
 #include "plan.h"
 
-#include <string.h>
-
 #include "../core/json_read.h"
 #include "../core/text.h"
 #include "../core/text_run.h"
+#include "../core/value.h"
 #include "abi.h"
 #include "rule.h"
 #include "scan.h"
@@ -46,10 +45,6 @@ static const mpl_shape policy_shape = {
     {{"rpc_error", true}, {"execution_reverted", true}, {"simulation_setup_error", true}}};
 static const mpl_shape directive_shape = {"the directive",
                                           {{"action", true}, {"instruction", true}}};
-
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
 
 static mpl_span span_of(moonplan_value value) {
     const moonplan_document *document = value.document;
@@ -436,8 +431,8 @@ static void check_plan(check *c, moonplan_value root) {
     if (!check_type(c, "a plan", root, MOONPLAN_OBJECT)) return;
     mpl_shape_open(&c->faults, &plan_shape, root, MOONPLAN_CALL_MISSING_MEMBER);
     /* What the other members are compared with, wherever it stands in the document. */
-    moonplan_text chain_id = moonplan_value_string(member(root, "chain_id"));
-    moonplan_text sender = moonplan_value_string(member(root, "sender"));
+    moonplan_text chain_id = moonplan_value_string(mpl_member(root, "chain_id"));
+    moonplan_text sender = moonplan_value_string(mpl_member(root, "sender"));
     if (mpl_rule_quantity(chain_id)) c->chain_id = chain_id;
     if (mpl_rule_address(sender)) c->sender = sender;
     moonplan_walk walk = moonplan_value_walk(root);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "../core/error.h"
 #include "../core/text.h"
 #include "../core/uint256.h"
 #include "revert.h"
@@ -27,11 +28,6 @@ const char *mpl_panic_text(moonplan_abi_value code) {
     for (size_t i = 0; i < sizeof panics / sizeof *panics; i++)
         if (panics[i].code == number) return panics[i].text;
     return NULL;
-}
-
-static void member(mpl_builder *builder, const char *name, moonplan_text value) {
-    mpl_build_name(builder, mpl_text_of(name));
-    mpl_build_string(builder, value);
 }
 
 /* What it says for a person, with untrusted text in it made visible. */
@@ -161,13 +157,14 @@ void mpl_revert_build(mpl_builder *builder, const moonplan_abi *own, const uint8
         }
     }
     mpl_build_object(builder);
-    member(builder, "kind", mpl_text_of(kind));
-    member(builder, "text", (moonplan_text){s.bytes, s.length});
-    if (length >= 4) member(builder, "selector", (moonplan_text){selector, sizeof selector});
+    mpl_build_text(builder, "kind", mpl_text_of(kind));
+    mpl_build_text(builder, "text", (moonplan_text){s.bytes, s.length});
+    if (length >= 4)
+        mpl_build_text(builder, "selector", (moonplan_text){selector, sizeof selector});
     if (r.entry) {
-        member(builder, "signature", r.entry->signature);
-        member(builder, "name", r.entry->name);
-        member(builder, "source", r.source ? r.source->origin : mpl_text_of("solidity"));
+        mpl_build_text(builder, "signature", r.entry->signature);
+        mpl_build_text(builder, "name", r.entry->name);
+        mpl_build_text(builder, "source", r.source ? r.source->origin : mpl_text_of("solidity"));
     }
     if (r.decoded) {
         if (!r.source) {
@@ -192,11 +189,8 @@ moonplan_abi *mpl_revert_solidity(const moonplan_options *options, moonplan_erro
 moonplan_document *moonplan_revert_decode(const uint8_t *bytes, size_t length,
                                           const moonplan_abi_source *sources, size_t source_count,
                                           const moonplan_options *options, moonplan_error *err) {
-    moonplan_options defaults;
-    if (!options) {
-        moonplan_options_init(&defaults);
-        options = &defaults;
-    }
+    moonplan_options chosen = mpl_options_of(options);
+    options = &chosen;
     moonplan_abi *own = mpl_revert_solidity(options, err);
     if (!own) return NULL;
     mpl_alloc alloc = mpl_alloc_of(options);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "../core/error.h"
 #include "../core/text.h"
 
 static const moonplan_text no_text = {NULL, 0};
@@ -82,11 +83,11 @@ static void review_step(mpl_review_run *run, const moonplan_call *call, size_t s
     memset(&run->facts, 0, sizeof run->facts);
     mpl_build_object(builder);
     mpl_member_number(builder, "step", step);
-    mpl_member_text(builder, "kind", call->kind);
-    mpl_member_text(builder, "to", call->to);
+    mpl_build_text(builder, "kind", call->kind);
+    mpl_build_text(builder, "to", call->to);
     mpl_member_value(builder, scene.value);
     if (call->gas.length) {
-        mpl_member_text(builder, "gas", call->gas);
+        mpl_build_text(builder, "gas", call->gas);
         MPL_FIND(&run->findings, MOONPLAN_FINDING_GAS_HINT, step, no_text, at,
                  "the producer guesses %t gas; estimate it, and never broadcast the guess",
                  &call->gas);
@@ -157,12 +158,12 @@ void mpl_review_build_findings(mpl_review_run *run) {
     for (size_t i = 0; i < findings->count; i++) {
         const moonplan_finding *item = &findings->items[i];
         mpl_build_object(builder);
-        mpl_member_text(builder, "code", mpl_text_of(moonplan_finding_info_at(item->code)->name));
-        mpl_member_text(builder, "severity", mpl_text_of(moonplan_severity_name(item->severity)));
+        mpl_build_text(builder, "code", mpl_text_of(moonplan_finding_info_at(item->code)->name));
+        mpl_build_text(builder, "severity", mpl_text_of(moonplan_severity_name(item->severity)));
         if (item->step) mpl_member_number(builder, "step", item->step);
-        if (item->call.length) mpl_member_text(builder, "call", item->call);
-        mpl_member_text(builder, "at", item->at);
-        mpl_member_text(builder, "message", item->message);
+        if (item->call.length) mpl_build_text(builder, "call", item->call);
+        mpl_build_text(builder, "at", item->at);
+        mpl_build_text(builder, "message", item->message);
         mpl_build_end(builder);
     }
     mpl_build_end(builder);
@@ -183,9 +184,9 @@ static void build_plan(mpl_review_run *run, const moonplan_call_plan *plan) {
     mpl_build_object(builder);
     mpl_build_name(builder, mpl_text_of("digest"));
     mpl_build_bytes(builder, digest, sizeof digest);
-    mpl_member_text(builder, "chain_id", moonplan_call_plan_chain_id(plan));
-    mpl_member_text(builder, "caip2_chain_id", moonplan_call_plan_caip2_chain_id(plan));
-    mpl_member_text(builder, "sender", moonplan_call_plan_sender(plan));
+    mpl_build_text(builder, "chain_id", moonplan_call_plan_chain_id(plan));
+    mpl_build_text(builder, "caip2_chain_id", moonplan_call_plan_caip2_chain_id(plan));
+    mpl_build_text(builder, "sender", moonplan_call_plan_sender(plan));
     mpl_build_name(builder, mpl_text_of("required_capabilities"));
     if (moonplan_value_type(capabilities) == MOONPLAN_NONE) {
         mpl_build_array(builder);
@@ -231,11 +232,8 @@ static void prepare(mpl_review_run *run, const moonplan_call_plan *plan) {
 moonplan_review *moonplan_review_new(const moonplan_call_plan *plan,
                                      const moonplan_review_context *context,
                                      const moonplan_options *options, moonplan_error *err) {
-    moonplan_options defaults;
-    if (!options) {
-        moonplan_options_init(&defaults);
-        options = &defaults;
-    }
+    moonplan_options chosen = mpl_options_of(options);
+    options = &chosen;
     mpl_alloc alloc = mpl_alloc_of(options);
     mpl_review_run run;
     moonplan_review *review = mpl_allocate(&alloc, sizeof *review);

@@ -160,7 +160,6 @@ void mpl_step_pointer(char out[MPL_STEP_POINTER], size_t step, const char *name)
  * that are no characters. */
 bool mpl_review_hides(moonplan_text text);
 
-void mpl_member_text(mpl_builder *builder, const char *name, moonplan_text value);
 void mpl_member_number(mpl_builder *builder, const char *name, uint64_t number);
 /* value and value_ether */
 void mpl_member_value(mpl_builder *builder, mpl_uint256 value);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "../core/error.h"
 #include "../core/text.h"
 #include "review.h"
 
@@ -13,11 +14,6 @@ moonplan_text mpl_show_address(mpl_shown *shown, const uint8_t *address) {
     return (moonplan_text){shown->bytes, sizeof shown->bytes};
 }
 
-void mpl_member_text(mpl_builder *builder, const char *name, moonplan_text value) {
-    mpl_build_name(builder, mpl_text_of(name));
-    mpl_build_string(builder, value.bytes ? value : mpl_text_of(""));
-}
-
 void mpl_member_number(mpl_builder *builder, const char *name, uint64_t number) {
     mpl_build_name(builder, mpl_text_of(name));
     mpl_build_integer(builder, (int64_t)number);
@@ -26,9 +22,9 @@ void mpl_member_number(mpl_builder *builder, const char *name, uint64_t number) 
 void mpl_member_value(mpl_builder *builder, mpl_uint256 value) {
     char digits[MPL_UINT256_TEXT];
     size_t length = mpl_uint256_decimal(digits, value);
-    mpl_member_text(builder, "value", (moonplan_text){digits, length});
+    mpl_build_text(builder, "value", (moonplan_text){digits, length});
     length = mpl_uint256_units(digits, value, 18);
-    mpl_member_text(builder, "value_ether", (moonplan_text){digits, length});
+    mpl_build_text(builder, "value_ether", (moonplan_text){digits, length});
 }
 
 moonplan_text mpl_called(const moonplan_abi_entry *entry) {
@@ -169,7 +165,7 @@ static bool has_hidden(const moonplan_abi_value *value) {
 static void build_undecoded(mpl_review_run *run, const char *reason, const uint8_t *data,
                             size_t length) {
     run->facts.unclear = true;
-    mpl_member_text(&run->builder, "reason", mpl_text_of(reason));
+    mpl_build_text(&run->builder, "reason", mpl_text_of(reason));
     mpl_build_name(&run->builder, mpl_text_of("data"));
     mpl_build_bytes(&run->builder, data, length);
 }
@@ -178,13 +174,13 @@ static void build_function(mpl_review_run *run, const choice *c) {
     mpl_builder *builder = &run->builder;
     char digits[10] = "0x";
     mpl_hex_encode(digits + 2, c->entry->selector, 4);
-    mpl_member_text(builder, "selector", (moonplan_text){digits, sizeof digits});
-    mpl_member_text(builder, "signature", c->entry->signature);
-    mpl_member_text(builder, "name", c->entry->name);
-    mpl_member_text(builder, "source", c->source ? c->source->origin : mpl_text_of("standard"));
+    mpl_build_text(builder, "selector", (moonplan_text){digits, sizeof digits});
+    mpl_build_text(builder, "signature", c->entry->signature);
+    mpl_build_text(builder, "name", c->entry->name);
+    mpl_build_text(builder, "source", c->source ? c->source->origin : mpl_text_of("standard"));
     if (!c->source)
-        mpl_member_text(builder, "defined_by",
-                        mpl_text_of(mpl_known_row(run->known, c->entry)->source));
+        mpl_build_text(builder, "defined_by",
+                       mpl_text_of(mpl_known_row(run->known, c->entry)->source));
     mpl_build_name(builder, mpl_text_of("guess"));
     mpl_build_boolean(builder, !c->certain);
 }
@@ -258,8 +254,8 @@ static void unknown(mpl_review_run *run, const mpl_scene *scene, const choice *s
 static void build_unknown(mpl_review_run *run, const uint8_t *data, size_t length) {
     char digits[10] = "0x";
     mpl_hex_encode(digits + 2, data, 4);
-    mpl_member_text(&run->builder, "kind", mpl_text_of("not_decoded"));
-    mpl_member_text(&run->builder, "selector", (moonplan_text){digits, sizeof digits});
+    mpl_build_text(&run->builder, "kind", mpl_text_of("not_decoded"));
+    mpl_build_text(&run->builder, "selector", (moonplan_text){digits, sizeof digits});
     build_undecoded(run, "nobody described this function", data, length);
 }
 
@@ -276,7 +272,7 @@ static void described(mpl_review_run *run, const mpl_scene *scene, const choice 
     try_decode(run, &a, &c->entry->inputs, data, length);
     if (standard.fine) meanings[count++] = (mpl_meaning){known, row, &standard.values};
     if (a.fine) {
-        mpl_member_text(builder, "kind", mpl_text_of("decoded"));
+        mpl_build_text(builder, "kind", mpl_text_of("decoded"));
         build_function(run, c);
         mpl_build_name(builder, mpl_text_of("arguments"));
         mpl_abi_build_arguments(builder, &a.values);
@@ -289,7 +285,7 @@ static void described(mpl_review_run *run, const mpl_scene *scene, const choice 
         meanings[count++] = (mpl_meaning){c->entry, contradiction ? NULL : row, &a.values};
     } else if (!run->no_memory) {
         unreadable(run, scene, c->entry, &a);
-        mpl_member_text(builder, "kind", mpl_text_of("not_decoded"));
+        mpl_build_text(builder, "kind", mpl_text_of("not_decoded"));
         build_function(run, c);
         build_undecoded(run, a.err.message, data, length);
     }
@@ -320,12 +316,12 @@ void mpl_review_call(mpl_review_run *run, const mpl_scene *scene, const uint8_t 
     if (run->no_memory) return;
     mpl_review_target(run, scene);
     if (length == 0) {
-        mpl_member_text(builder, "kind", mpl_text_of("value"));
+        mpl_build_text(builder, "kind", mpl_text_of("value"));
     } else if (length < 4) {
         MPL_FIND_IN(run, scene, DECODE_NO_SELECTOR,
                     "not decoded: %u byte%s of calldata, and a selector has 4", (uint64_t)length,
                     length == 1 ? "" : "s");
-        mpl_member_text(builder, "kind", mpl_text_of("not_decoded"));
+        mpl_build_text(builder, "kind", mpl_text_of("not_decoded"));
         build_undecoded(run, "too short for a selector", data, length);
     } else {
         selected(run, scene, data, length);
@@ -371,16 +367,12 @@ moonplan_document *moonplan_call_decode(const uint8_t *bytes, size_t length, moo
                                         moonplan_text chain_id,
                                         const moonplan_review_context *context,
                                         const moonplan_options *options, moonplan_error *err) {
-    moonplan_options defaults;
+    moonplan_options chosen = mpl_options_of(options);
     mpl_alloc alloc = mpl_alloc_of(options);
     mpl_review_run run;
     moonplan_document *document = NULL;
     uint8_t target[20];
-    if (!options) {
-        moonplan_options_init(&defaults);
-        options = &defaults;
-    }
-    if (mpl_review_open(&run, &alloc, options, context, err)) {
+    if (mpl_review_open(&run, &alloc, &chosen, context, err)) {
         mpl_scene scene = {.step = 0, .id = mpl_text_of("1"), .at = ""};
         run.chain_id = chain_id;
         if (to.length == 42 && mpl_hex_scan(to) != MPL_HEX_NO) {

@@ -74,8 +74,8 @@ static void add(inner *in, mpl_scene scene, const uint8_t *data, size_t length) 
         in->open = true;
     }
     mpl_build_object(builder);
-    mpl_member_text(builder, "id", scene.id);
-    if (scene.to) mpl_member_text(builder, "to", mpl_show_address(&shown, scene.to));
+    mpl_build_text(builder, "id", scene.id);
+    if (scene.to) mpl_build_text(builder, "to", mpl_show_address(&shown, scene.to));
     mpl_member_value(builder, scene.value);
     mpl_member_number(builder, "data_bytes", length);
     if (scene.delegate) {

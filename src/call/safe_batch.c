@@ -1,6 +1,5 @@
-#include <string.h>
-
 #include "../core/text.h"
+#include "../core/value.h"
 #include "abi.h"
 #include "convert.h"
 #include "safe_checksum.h"
@@ -21,10 +20,6 @@ static const mpl_shape transaction_shape = {"the transaction",
                                              {"contractInputsValues", false},
                                              {"operation", false}}};
 
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
-
 /* The builder writes null for what it leaves out. */
 static bool absent(moonplan_value value) {
     moonplan_type type = moonplan_value_type(value);
@@ -33,15 +28,10 @@ static bool absent(moonplan_value value) {
 
 /* -- From a plan -----------------------------------------------------------------*/
 
-static void build_member(mpl_builder *builder, const char *name, moonplan_text value) {
-    mpl_build_name(builder, mpl_text_of(name));
-    mpl_build_string(builder, value);
-}
-
 static void build_address(mpl_builder *builder, const char *name, moonplan_text address) {
     char checked[42];
     moonplan_address_checksum(checked, address.bytes, address.length);
-    build_member(builder, name, (moonplan_text){checked, sizeof checked});
+    mpl_build_text(builder, name, (moonplan_text){checked, sizeof checked});
 }
 
 static void build_null(mpl_builder *builder, const char *name) {
@@ -57,16 +47,16 @@ static void build_batch(mpl_builder *builder, const moonplan_call_plan *plan, ui
     moonplan_call_plan_digest(plan, digest);
     mpl_hex_encode(name + 7, digest, sizeof digest);
     mpl_build_object(builder);
-    build_member(builder, "version", mpl_text_of(VERSION));
-    build_member(builder, "chainId", moonplan_call_plan_chain_id(plan));
+    mpl_build_text(builder, "version", mpl_text_of(VERSION));
+    mpl_build_text(builder, "chainId", moonplan_call_plan_chain_id(plan));
     mpl_build_name(builder, mpl_text_of("createdAt"));
     mpl_build_integer(builder, (int64_t)created);
     mpl_build_name(builder, mpl_text_of("meta"));
     mpl_build_object(builder);
-    build_member(builder, "name", (moonplan_text){name, 7 + 2 * sizeof digest});
-    build_member(builder, "description", mpl_text_of(""));
+    mpl_build_text(builder, "name", (moonplan_text){name, 7 + 2 * sizeof digest});
+    mpl_build_text(builder, "description", mpl_text_of(""));
     build_address(builder, "createdFromSafeAddress", moonplan_call_plan_sender(plan));
-    build_member(builder, "createdFromOwnerAddress", mpl_text_of(""));
+    mpl_build_text(builder, "createdFromOwnerAddress", mpl_text_of(""));
     if (checksum) {
         mpl_build_name(builder, mpl_text_of("checksum"));
         mpl_build_bytes(builder, checksum, 32);
@@ -77,8 +67,8 @@ static void build_batch(mpl_builder *builder, const moonplan_call_plan *plan, ui
     for (size_t i = 0; moonplan_call_plan_step(plan, &call, i); i++) {
         mpl_build_object(builder);
         build_address(builder, "to", call.to);
-        build_member(builder, "value", call.value);
-        build_member(builder, "data", call.data);
+        mpl_build_text(builder, "value", call.value);
+        mpl_build_text(builder, "data", call.data);
         build_null(builder, "contractMethod");
         build_null(builder, "contractInputsValues");
         mpl_build_end(builder);
@@ -94,11 +84,11 @@ static void leave_atomic(mpl_conversion *c, const moonplan_call_plan *plan, bool
     moonplan_value root = moonplan_document_root(moonplan_call_plan_document(plan));
     if (atomic == (count > 1) || mpl_convert_failed(c)) return;
     if (atomic)
-        MPL_LOSE(c, CONVERT_LOST, member(root, "required_capabilities"),
+        MPL_LOSE(c, CONVERT_LOST, mpl_member(root, "required_capabilities"),
                  "that atomic_batch is required, of a plan of one step: back again it is not; the "
                  "digest does not tell the two apart");
     else
-        MPL_LOSE(c, CONVERT_LOST, member(root, "ordered_steps"),
+        MPL_LOSE(c, CONVERT_LOST, mpl_member(root, "ordered_steps"),
                  "that the %u steps may be carried out one by one: a Safe does so as one, and back "
                  "again atomic_batch is required; the digest does not tell the two apart",
                  (uint64_t)count);
@@ -191,12 +181,12 @@ static moonplan_document *arguments_of(mpl_conversion *c, const moonplan_abi_ent
     moonplan_error wrong;
     mpl_build_open(&builder, &c->options);
     mpl_build_array(&builder);
-    moonplan_walk inputs = moonplan_value_walk(member(method, "inputs"));
+    moonplan_walk inputs = moonplan_value_walk(mpl_member(method, "inputs"));
     for (uint32_t i = 0; i < entry->inputs.size && !mpl_convert_failed(c); i++) {
         char digits[20];
         size_t at = sizeof digits, rest = i;
         moonplan_walk_next(&inputs);
-        moonplan_text name = moonplan_value_string(member(inputs.value, "name"));
+        moonplan_text name = moonplan_value_string(mpl_member(inputs.value, "name"));
         if (!name.length) { /* the builder takes its number then */
             do digits[--at] = (char)('0' + rest % 10);
             while (rest /= 10);
@@ -231,15 +221,15 @@ static bool to_hex(void *data, const char *bytes, size_t length) {
 
 /* The calldata of a transaction that is given as a method and its values. */
 static moonplan_text encode(mpl_conversion *c, moonplan_value transaction) {
-    moonplan_value method = member(transaction, "contractMethod");
-    moonplan_value values = member(transaction, "contractInputsValues");
-    moonplan_text none = {NULL, 0}, name = moonplan_value_string(member(method, "name"));
+    moonplan_value method = mpl_member(transaction, "contractMethod");
+    moonplan_value values = mpl_member(transaction, "contractInputsValues");
+    moonplan_text none = {NULL, 0}, name = moonplan_value_string(mpl_member(method, "name"));
     moonplan_error wrong;
     /* Neither is a function: plain value, without calldata. */
     if ((mpl_text_is(name, "receive") || mpl_text_is(name, "fallback")) &&
-        moonplan_value_count(member(method, "inputs")) == 0)
+        moonplan_value_count(mpl_member(method, "inputs")) == 0)
         return mpl_text_of("0x");
-    if (absent(values) && moonplan_value_count(member(method, "inputs"))) {
+    if (absent(values) && moonplan_value_count(mpl_member(method, "inputs"))) {
         MPL_REFUSE(c, CONVERT_SHAPE, method, "the method has inputs, and there are no values");
         return none;
     }
@@ -299,13 +289,13 @@ static void read_transaction(mpl_conversion *c, moonplan_value transaction, size
                              moonplan_text chain_id, moonplan_text sender) {
     mpl_convert_shape(c, &transaction_shape, transaction);
     if (mpl_convert_failed(c)) return;
-    moonplan_value method = member(transaction, "contractMethod");
-    moonplan_value data = member(transaction, "data");
-    if (!plain_call(member(transaction, "operation")))
-        MPL_REFUSE(c, CONVERT_UNSUPPORTED, member(transaction, "operation"),
+    moonplan_value method = mpl_member(transaction, "contractMethod");
+    moonplan_value data = mpl_member(transaction, "data");
+    if (!plain_call(mpl_member(transaction, "operation")))
+        MPL_REFUSE(c, CONVERT_UNSUPPORTED, mpl_member(transaction, "operation"),
                    "the transaction is a delegate call, which no plan can make");
-    moonplan_text to = mpl_convert_address(c, "to", member(transaction, "to"));
-    moonplan_text value = decimal(c, "value", member(transaction, "value"));
+    moonplan_text to = mpl_convert_address(c, "to", mpl_member(transaction, "to"));
+    moonplan_text value = decimal(c, "value", mpl_member(transaction, "value"));
     moonplan_text bytes = {NULL, 0};
     if (mpl_convert_failed(c)) return;
     if (!absent(data)) {
@@ -345,21 +335,21 @@ static void check_checksum(mpl_conversion *c, moonplan_value batch, moonplan_val
 static void read_batch(mpl_conversion *c, moonplan_value batch, moonplan_text account) {
     mpl_convert_shape(c, &batch_shape, batch);
     if (mpl_convert_failed(c)) return;
-    moonplan_value version = member(batch, "version"), meta = member(batch, "meta");
-    moonplan_value list = member(batch, "transactions");
-    moonplan_value safe = member(meta, "createdFromSafeAddress");
+    moonplan_value version = mpl_member(batch, "version"), meta = mpl_member(batch, "meta");
+    moonplan_value list = mpl_member(batch, "transactions");
+    moonplan_value safe = mpl_member(meta, "createdFromSafeAddress");
     moonplan_text text = mpl_convert_string(c, "version", version), own = {NULL, 0};
     if (text.bytes && !mpl_text_is(text, VERSION))
         MPL_REFUSE(c, CONVERT_VERSION, version, "version is %q; only \"" VERSION "\" is known here",
                    &text);
-    moonplan_text chain_id = decimal(c, "chainId", member(batch, "chainId"));
-    mpl_convert_chain(c, chain_id, member(batch, "chainId"));
+    moonplan_text chain_id = decimal(c, "chainId", mpl_member(batch, "chainId"));
+    mpl_convert_chain(c, chain_id, mpl_member(batch, "chainId"));
     /* A file made outside a Safe has "" there. */
     bool named = !absent(safe) && !mpl_text_is(moonplan_value_string(safe), "");
     if (named) own = mpl_convert_address(c, "createdFromSafeAddress", safe);
     moonplan_text sender = mpl_convert_sender(c, own, named ? safe : batch, account);
     if (mpl_convert_failed(c)) return;
-    check_checksum(c, batch, member(meta, "checksum"));
+    check_checksum(c, batch, mpl_member(meta, "checksum"));
     moonplan_walk walk = moonplan_value_walk(meta);
     while (moonplan_walk_next(&walk)) {
         if (!mpl_text_is(walk.name, "name") && !mpl_text_is(walk.name, "description")) continue;
@@ -388,18 +378,5 @@ static void read_batch(mpl_conversion *c, moonplan_value batch, moonplan_text ac
 moonplan_call_plan *moonplan_from_safe_batch(const char *text, size_t length, moonplan_text account,
                                              moonplan_error_list **lost,
                                              const moonplan_options *options, moonplan_error *err) {
-    mpl_conversion c;
-    mpl_convert_open(&c, options);
-    moonplan_options own = c.options;
-    own.borrow = true; /* the document ends before this function does */
-    moonplan_document *document = moonplan_document_parse(text, length, &own, err);
-    if (!document) {
-        if (lost) *lost = NULL;
-        mpl_convert_drop(&c);
-        return NULL;
-    }
-    read_batch(&c, moonplan_document_root(document), account);
-    moonplan_call_plan *plan = mpl_convert_plan(&c, lost, err);
-    moonplan_document_free(document);
-    return plan;
+    return mpl_convert_read(text, length, account, read_batch, lost, options, err);
 }

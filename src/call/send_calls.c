@@ -1,6 +1,5 @@
-#include <string.h>
-
 #include "../core/text.h"
+#include "../core/value.h"
 #include "convert.h"
 
 /* EIP-5792, wallet_sendCalls RPC Specification. */
@@ -17,10 +16,6 @@ static const mpl_shape batch_shape = {"the batch",
 static const mpl_shape call_shape = {
     "the call", {{"to", false}, {"data", false}, {"value", false}, {"capabilities", false}}};
 
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
-
 static bool absent(moonplan_value value) {
     return moonplan_value_type(value) == MOONPLAN_NONE;
 }
@@ -35,11 +30,6 @@ static void build_quantity(mpl_builder *builder, const char *name, moonplan_text
     mpl_build_string(builder, (moonplan_text){hex, mpl_uint256_hex(hex, number)});
 }
 
-static void build_member(mpl_builder *builder, const char *name, moonplan_text value) {
-    mpl_build_name(builder, mpl_text_of(name));
-    mpl_build_string(builder, value);
-}
-
 moonplan_document *moonplan_to_send_calls(const moonplan_call_plan *plan,
                                           moonplan_error_list **lost,
                                           const moonplan_options *options, moonplan_error *err) {
@@ -49,8 +39,8 @@ moonplan_document *moonplan_to_send_calls(const moonplan_call_plan *plan,
     mpl_builder *builder = &c.builder;
     bool atomic = mpl_convert_leave(&c, plan);
     mpl_build_object(builder);
-    build_member(builder, "version", mpl_text_of(VERSION));
-    build_member(builder, "from", moonplan_call_plan_sender(plan));
+    mpl_build_text(builder, "version", mpl_text_of(VERSION));
+    mpl_build_text(builder, "from", moonplan_call_plan_sender(plan));
     build_quantity(builder, "chainId", moonplan_call_plan_chain_id(plan));
     mpl_build_name(builder, mpl_text_of("atomicRequired"));
     mpl_build_boolean(builder, atomic);
@@ -58,8 +48,8 @@ moonplan_document *moonplan_to_send_calls(const moonplan_call_plan *plan,
     mpl_build_array(builder);
     for (size_t i = 0; !mpl_convert_failed(&c) && moonplan_call_plan_step(plan, &call, i); i++) {
         mpl_build_object(builder);
-        build_member(builder, "to", call.to);
-        build_member(builder, "data", call.data);
+        mpl_build_text(builder, "to", call.to);
+        mpl_build_text(builder, "data", call.data);
         build_quantity(builder, "value", call.value);
         mpl_build_end(builder);
     }
@@ -81,7 +71,7 @@ static void check_capabilities(mpl_conversion *c, moonplan_value capabilities) {
     }
     moonplan_walk walk = moonplan_value_walk(capabilities);
     while (!mpl_convert_failed(c) && moonplan_walk_next(&walk)) {
-        if (moonplan_value_type(member(walk.value, "optional")) == MOONPLAN_TRUE)
+        if (moonplan_value_type(mpl_member(walk.value, "optional")) == MOONPLAN_TRUE)
             MPL_LOSE(c, CONVERT_LOST, walk.value, "the optional capability %q", &walk.name);
         else
             MPL_REFUSE(c, CONVERT_UNSUPPORTED, walk.value,
@@ -94,8 +84,8 @@ static void read_call(mpl_conversion *c, moonplan_value call, size_t step, moonp
                       moonplan_text sender) {
     mpl_convert_shape(c, &call_shape, call);
     if (mpl_convert_failed(c)) return;
-    moonplan_value to = member(call, "to"), data = member(call, "data");
-    moonplan_value value = member(call, "value");
+    moonplan_value to = mpl_member(call, "to"), data = mpl_member(call, "data");
+    moonplan_value value = mpl_member(call, "value");
     moonplan_type to_type = moonplan_value_type(to);
     if (to_type == MOONPLAN_NONE || to_type == MOONPLAN_NULL) {
         MPL_REFUSE(c, CONVERT_UNSUPPORTED, call,
@@ -105,7 +95,7 @@ static void read_call(mpl_conversion *c, moonplan_value call, size_t step, moonp
     moonplan_text target = mpl_convert_address(c, "to", to);
     moonplan_text bytes = absent(data) ? mpl_text_of("0x") : mpl_convert_bytes(c, "data", data);
     moonplan_text wei = absent(value) ? mpl_text_of("0") : mpl_convert_quantity(c, "value", value);
-    check_capabilities(c, member(call, "capabilities"));
+    check_capabilities(c, mpl_member(call, "capabilities"));
     mpl_convert_step(c, step, chain_id, sender, target, bytes, wei);
 }
 
@@ -129,7 +119,7 @@ static void read_calls(mpl_conversion *c, moonplan_value calls, moonplan_text ch
 
 static void read_batch(mpl_conversion *c, moonplan_value batch, moonplan_text account) {
     /* A version with other members is better told by its version than by their absence. */
-    moonplan_value version = member(batch, "version");
+    moonplan_value version = mpl_member(batch, "version");
     if (!absent(version)) {
         moonplan_text text = mpl_convert_string(c, "version", version);
         if (text.bytes && !mpl_text_is(text, VERSION))
@@ -139,12 +129,12 @@ static void read_batch(mpl_conversion *c, moonplan_value batch, moonplan_text ac
     if (mpl_convert_failed(c)) return;
     mpl_convert_shape(c, &batch_shape, batch);
     if (mpl_convert_failed(c)) return;
-    moonplan_value atomic = member(batch, "atomicRequired"), from = member(batch, "from");
-    moonplan_value id = member(batch, "id");
+    moonplan_value atomic = mpl_member(batch, "atomicRequired"), from = mpl_member(batch, "from");
+    moonplan_value id = mpl_member(batch, "id");
     moonplan_type type = moonplan_value_type(atomic);
     moonplan_text none = {NULL, 0};
-    moonplan_text chain_id = mpl_convert_quantity(c, "chainId", member(batch, "chainId"));
-    mpl_convert_chain(c, chain_id, member(batch, "chainId"));
+    moonplan_text chain_id = mpl_convert_quantity(c, "chainId", mpl_member(batch, "chainId"));
+    mpl_convert_chain(c, chain_id, mpl_member(batch, "chainId"));
     if (type != MOONPLAN_TRUE && type != MOONPLAN_FALSE)
         MPL_REFUSE(c, CONVERT_SHAPE, atomic, "atomicRequired must be true or false, not %s",
                    mpl_type_text(type));
@@ -154,27 +144,14 @@ static void read_batch(mpl_conversion *c, moonplan_value batch, moonplan_text ac
         moonplan_text text = mpl_convert_string(c, "id", id);
         if (text.bytes) MPL_LOSE(c, CONVERT_LOST, id, "the batch's id %q", &text);
     }
-    check_capabilities(c, member(batch, "capabilities"));
+    check_capabilities(c, mpl_member(batch, "capabilities"));
     mpl_convert_begin(c, chain_id, sender);
-    read_calls(c, member(batch, "calls"), chain_id, sender);
+    read_calls(c, mpl_member(batch, "calls"), chain_id, sender);
     mpl_convert_end(c, type == MOONPLAN_TRUE);
 }
 
 moonplan_call_plan *moonplan_from_send_calls(const char *text, size_t length, moonplan_text account,
                                              moonplan_error_list **lost,
                                              const moonplan_options *options, moonplan_error *err) {
-    mpl_conversion c;
-    mpl_convert_open(&c, options);
-    moonplan_options own = c.options;
-    own.borrow = true; /* the document ends before this function does */
-    moonplan_document *document = moonplan_document_parse(text, length, &own, err);
-    if (!document) {
-        if (lost) *lost = NULL;
-        mpl_convert_drop(&c);
-        return NULL;
-    }
-    read_batch(&c, moonplan_document_root(document), account);
-    moonplan_call_plan *plan = mpl_convert_plan(&c, lost, err);
-    moonplan_document_free(document);
-    return plan;
+    return mpl_convert_read(text, length, account, read_batch, lost, options, err);
 }

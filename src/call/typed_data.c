@@ -4,6 +4,7 @@
 
 #include "../core/keccak.h"
 #include "../core/text.h"
+#include "../core/value.h"
 #include "address.h"
 #include "read.h"
 #include "url.h"
@@ -12,10 +13,6 @@
 #define ID_MOST 128
 
 static const char request_kind[] = "typed_data_signature_request";
-
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
 
 /* -- Members -----------------------------------------------------------------*/
 
@@ -235,12 +232,12 @@ moonplan_typed_data *mpl_typed_data_read(moonplan_document *document,
     memset(request, 0, sizeof *request);
     request->alloc = alloc;
     request->document = document;
-    request->typed_data = member(moonplan_document_root(document), "typed_data");
-    request->domain = member(request->typed_data, "domain");
-    request->message = member(request->typed_data, "message");
+    request->typed_data = mpl_member(moonplan_document_root(document), "typed_data");
+    request->domain = mpl_member(request->typed_data, "domain");
+    request->message = mpl_member(request->typed_data, "message");
     mpl_faults faults;
     mpl_faults_open(&faults, options);
-    if (mpl_eip712_open(&request->types, member(request->typed_data, "types"), &options->limits,
+    if (mpl_eip712_open(&request->types, mpl_member(request->typed_data, "types"), &options->limits,
                         &request->alloc))
         check_request(request, &faults, &options->limits);
     else
@@ -293,11 +290,11 @@ moonplan_text moonplan_typed_data_signer(const moonplan_typed_data *request) {
 }
 
 moonplan_text moonplan_typed_data_primary_type(const moonplan_typed_data *request) {
-    return moonplan_value_string(member(request->typed_data, "primaryType"));
+    return moonplan_value_string(mpl_member(request->typed_data, "primaryType"));
 }
 
 moonplan_value moonplan_typed_data_types(const moonplan_typed_data *request) {
-    return member(request->typed_data, "types");
+    return mpl_member(request->typed_data, "types");
 }
 
 moonplan_value moonplan_typed_data_domain(const moonplan_typed_data *request) {
@@ -373,7 +370,7 @@ bool moonplan_typed_data_check(const moonplan_typed_data *request,
                       "enforced here");
         if (situation->origin.bytes &&
             !mpl_typed_data_same_origin(situation->origin, request->delivery_url))
-            MPL_FAULT(&faults, MOONPLAN_TYPED_DATA_DELIVERY_ORIGIN, member(walk.value, "url"),
+            MPL_FAULT(&faults, MOONPLAN_TYPED_DATA_DELIVERY_ORIGIN, mpl_member(walk.value, "url"),
                       situation->origin.length
                           ? "%q is not the https origin that the request came from, which is %q"
                           : "%q is no origin that the request came from: nothing proves where it "

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../core/text.h"
+#include "../core/value.h"
 #include "typed_data.h"
 
 typedef struct level {
@@ -36,10 +37,6 @@ static const struct {
               {"verifyingContract", {{"address", 7}, MPL_EIP712_ADDRESS, 0}},
               {"salt", {{"bytes32", 7}, MPL_EIP712_BYTES_N, 32}}};
 #define FIELDS (sizeof fields / sizeof *fields)
-
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
 
 static bool check_type(judge *j, const char *what, moonplan_value value, moonplan_type wanted) {
     moonplan_type type = moonplan_value_type(value);
@@ -270,7 +267,7 @@ static void check_declaration(judge *j, moonplan_value list, moonplan_value decl
         check_name(j, "a member", walk.value, text);
         moonplan_walk earlier = moonplan_value_walk(list);
         while (moonplan_walk_next(&earlier) && earlier.value.node != declaration.node) {
-            if (!mpl_text_equal(moonplan_value_string(member(earlier.value, "name")), text))
+            if (!mpl_text_equal(moonplan_value_string(mpl_member(earlier.value, "name")), text))
                 continue;
             FAULT(j, MOONPLAN_TYPED_DATA_DUPLICATE_STRUCT_MEMBER, walk.value,
                   "%q is declared twice", &text);
@@ -286,11 +283,12 @@ static void check_domain_declaration(judge *j, moonplan_value list) {
     bool same = true;
     if (moonplan_value_count(j->domain) == 0) return; /* a fault of the domain */
     for (size_t i = 0; i < FIELDS; i++) {
-        if (moonplan_value_type(member(j->domain, fields[i].name)) == MOONPLAN_NONE) continue;
+        if (moonplan_value_type(mpl_member(j->domain, fields[i].name)) == MOONPLAN_NONE) continue;
         moonplan_value declared = moonplan_value_element(list, count++);
         same = same &&
-               mpl_text_is(moonplan_value_string(member(declared, "name")), fields[i].name) &&
-               mpl_text_equal(moonplan_value_string(member(declared, "type")), fields[i].type.text);
+               mpl_text_is(moonplan_value_string(mpl_member(declared, "name")), fields[i].name) &&
+               mpl_text_equal(moonplan_value_string(mpl_member(declared, "type")),
+                              fields[i].type.text);
         if (*expected) strcat(expected, ", ");
         strncat(expected, fields[i].type.text.bytes, fields[i].type.text.length);
         strcat(strcat(expected, " "), fields[i].name);
@@ -339,7 +337,7 @@ static void check_types(judge *j, moonplan_value types) {
               j->limits->types);
         return;
     }
-    if (moonplan_value_type(member(types, "EIP712Domain")) == MOONPLAN_NONE)
+    if (moonplan_value_type(mpl_member(types, "EIP712Domain")) == MOONPLAN_NONE)
         mpl_fault_missing(j->faults, MOONPLAN_TYPED_DATA_MISSING_MEMBER, types, "types",
                           "EIP712Domain");
     moonplan_walk walk = moonplan_value_walk(types);
@@ -388,10 +386,10 @@ void mpl_typed_data_judge(mpl_faults *faults, mpl_eip712 *types, const moonplan_
     judge j = {.faults = faults,
                .types = types,
                .limits = limits,
-               .domain = member(typed_data, "domain"),
+               .domain = mpl_member(typed_data, "domain"),
                .primary = SIZE_MAX};
     if (!check_type(&j, "typed_data", typed_data, MOONPLAN_OBJECT)) return;
-    moonplan_text primary = moonplan_value_string(member(typed_data, "primaryType"));
+    moonplan_text primary = moonplan_value_string(mpl_member(typed_data, "primaryType"));
     if (primary.bytes && !mpl_text_is(primary, "EIP712Domain"))
         j.primary = mpl_eip712_find(types, primary);
     mpl_shape_open(faults, &shape, typed_data, MOONPLAN_TYPED_DATA_MISSING_MEMBER);

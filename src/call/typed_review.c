@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../core/text.h"
+#include "../core/value.h"
 #include "known.h"
 #include "review.h"
 #include "typed_data.h"
@@ -114,10 +115,6 @@ static void keep(mpl_findings *findings, moonplan_finding_code code, moonplan_va
     mpl_findings_add(findings, code, 0, no_text, at);
 }
 
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
-
 static bool declares(const mpl_eip712_struct *declared, const char *name, const char *type) {
     for (size_t i = 0; i < declared->count; i++)
         if (mpl_text_is(declared->members[i].name, name))
@@ -188,29 +185,30 @@ static void allowance(typed_run *t, moonplan_value amount, moonplan_value token,
 
 static void permit(typed_run *t, moonplan_value message, moonplan_value contract) {
     mpl_shown a, b;
-    moonplan_value spender = member(message, "spender");
+    moonplan_value spender = mpl_member(message, "spender");
     moonplan_text who = show(&a, spender), of = show(&b, contract);
     FIND(t, SIGNATURE_PERMIT, message,
          "the signature is an allowance in itself: whoever holds it can put it on the chain, and "
          "no transaction of the owner is needed");
     if (t->shape == PERMIT) {
-        allowance(t, member(message, "value"), contract, spender, "");
+        allowance(t, mpl_member(message, "value"), contract, spender, "");
     } else if (t->shape == PERMIT_ITEM) {
-        moonplan_text item = moonplan_value_string(member(message, "tokenId"));
-        FIND(t, ALLOWANCE_GRANTED, member(message, "tokenId"),
+        moonplan_text item = moonplan_value_string(mpl_member(message, "tokenId"));
+        FIND(t, ALLOWANCE_GRANTED, mpl_member(message, "tokenId"),
              "once signed, %t may move the item %t of the collection %t", &who, &item, &of);
-    } else if (moonplan_value_type(member(message, "allowed")) == MOONPLAN_TRUE) {
-        FIND(t, ALLOWANCE_UNLIMITED, member(message, "allowed"),
+    } else if (moonplan_value_type(mpl_member(message, "allowed")) == MOONPLAN_TRUE) {
+        FIND(t, ALLOWANCE_UNLIMITED, mpl_member(message, "allowed"),
              "once signed, %t may take all there is, now and later, of the token %t", &who, &of);
     } else {
-        FIND(t, ALLOWANCE_REVOKED, member(message, "allowed"),
+        FIND(t, ALLOWANCE_REVOKED, mpl_member(message, "allowed"),
              "revokes: once this is used, %t may take nothing more of the token %t", &who, &of);
     }
 }
 
 static void one_by_permit2(typed_run *t, moonplan_value details, moonplan_value spender) {
-    moonplan_value expiration = member(details, "expiration");
-    allowance(t, member(details, "amount"), member(details, "token"), spender, " through Permit2");
+    moonplan_value expiration = mpl_member(details, "expiration");
+    allowance(t, mpl_member(details, "amount"), mpl_member(details, "token"), spender,
+              " through Permit2");
     if (moonplan_value_type(expiration) == MOONPLAN_NONE) return;
     char until[MPL_TIME_TEXT];
     moonplan_text lives = {until, mpl_time_text(until, number_of(expiration))};
@@ -222,9 +220,10 @@ static void by_permit2(typed_run *t, moonplan_value message, moonplan_value cont
     mpl_shown shown;
     uint8_t bytes[20] = {0};
     moonplan_text where = show(&shown, contract), text = moonplan_value_string(contract);
-    moonplan_value spender = member(message, "spender"),
-                   chain = member(t->request->domain, "chainId"),
-                   list = member(message, t->shape == PERMIT2_ALLOWANCE ? "details" : "permitted");
+    moonplan_value spender = mpl_member(message, "spender"),
+                   chain = mpl_member(t->request->domain, "chainId"),
+                   list =
+                       mpl_member(message, t->shape == PERMIT2_ALLOWANCE ? "details" : "permitted");
     if (text.length == 42) mpl_hex_decode(bytes, text.bytes + 2, 20);
     if (memcmp(bytes, mpl_permit2(moonplan_value_string(chain)), 20) == 0)
         FIND(t, SIGNATURE_PERMIT2, message,
@@ -245,8 +244,9 @@ static void by_permit2(typed_run *t, moonplan_value message, moonplan_value cont
 
 static void transfer(typed_run *t, moonplan_value message, moonplan_value contract) {
     mpl_shown a, b, c;
-    moonplan_text from = show(&a, member(message, "from")), to = show(&b, member(message, "to")),
-                  of = show(&c, contract), amount = moonplan_value_string(member(message, "value"));
+    moonplan_text from = show(&a, mpl_member(message, "from")),
+                  to = show(&b, mpl_member(message, "to")), of = show(&c, contract),
+                  amount = moonplan_value_string(mpl_member(message, "value"));
     FIND(t, SIGNATURE_TRANSFER, message,
          "the signature moves %t units of the token %t from %t to %t, with no transaction of the "
          "owner",
@@ -255,7 +255,7 @@ static void transfer(typed_run *t, moonplan_value message, moonplan_value contra
 
 static void judge_shape(typed_run *t) {
     const moonplan_typed_data *request = t->request;
-    moonplan_value contract = member(request->domain, "verifyingContract");
+    moonplan_value contract = mpl_member(request->domain, "verifyingContract");
     switch (t->shape) {
     case PERMIT:
     case PERMIT_DAI:
@@ -341,10 +341,10 @@ static void judge_value(typed_run *t, const mpl_eip712_type *type, moonplan_text
 
 static void judge_domain(typed_run *t) {
     moonplan_value domain = t->request->domain;
-    if (moonplan_value_type(member(domain, "chainId")) == MOONPLAN_NONE)
+    if (moonplan_value_type(mpl_member(domain, "chainId")) == MOONPLAN_NONE)
         FIND(t, DOMAIN_CHAINLESS, domain,
              "the domain names no chain: the signature counts on every chain");
-    if (moonplan_value_type(member(domain, "verifyingContract")) == MOONPLAN_NONE)
+    if (moonplan_value_type(mpl_member(domain, "verifyingContract")) == MOONPLAN_NONE)
         FIND(t, DOMAIN_CONTRACTLESS, domain,
              "the domain names no verifyingContract: the signature counts for every contract that "
              "takes this domain");
@@ -363,7 +363,8 @@ static void judge(typed_run *t) {
         FIND(t, SIGNATURE_RELEASED, moonplan_document_root(request->document),
              "no delivery is asked for: the signature goes to the caller, who may use it anywhere");
     else if (!mpl_typed_data_same_origin(t->origin, request->delivery_url))
-        FIND(t, DELIVERY_UNPROVED, member(moonplan_document_root(request->document), "delivery"),
+        FIND(t, DELIVERY_UNPROVED,
+             mpl_member(moonplan_document_root(request->document), "delivery"),
              "nothing proves that the request came from %q: the delivery cannot be relied on",
              &request->delivery_url);
 }
@@ -379,8 +380,8 @@ static void build_delivery(mpl_builder *builder, const moonplan_typed_data *requ
     if (!request->delivery_url.bytes) return;
     mpl_build_name(builder, mpl_text_of("delivery"));
     mpl_build_object(builder);
-    mpl_member_text(builder, "url", request->delivery_url);
-    mpl_member_text(builder, "request_id", request->request_id);
+    mpl_build_text(builder, "url", request->delivery_url);
+    mpl_build_text(builder, "request_id", request->request_id);
     mpl_build_end(builder);
 }
 
@@ -391,19 +392,19 @@ static bool build(mpl_review_run *run, const moonplan_typed_data *request) {
     uint8_t hash[32];
     types.alloc = run->alloc; /* the memory on the way is ours */
     mpl_build_object(builder);
-    mpl_member_text(builder, "kind",
-                    mpl_text_of(moonplan_kind_name(MOONPLAN_KIND_TYPED_DATA_REQUEST)));
+    mpl_build_text(builder, "kind",
+                   mpl_text_of(moonplan_kind_name(MOONPLAN_KIND_TYPED_DATA_REQUEST)));
     build_digest(builder, "request_digest", request->digests.request_digest);
     build_digest(builder, "signing_digest", request->digests.signing_digest);
     build_digest(builder, "domain_separator", request->digests.domain_separator);
     build_digest(builder, "message_hash", request->digests.message_hash);
-    mpl_member_text(builder, "signer", moonplan_typed_data_signer(request));
-    mpl_member_text(builder, "primary_type", moonplan_typed_data_primary_type(request));
+    mpl_build_text(builder, "signer", moonplan_typed_data_signer(request));
+    mpl_build_text(builder, "primary_type", moonplan_typed_data_primary_type(request));
     if (request->valid_until.bytes) {
         char until[MPL_TIME_TEXT];
         size_t length = mpl_time_text(until, mpl_uint256_of(request->valid_until_seconds));
-        mpl_member_text(builder, "valid_until", request->valid_until);
-        mpl_member_text(builder, "valid_until_time", (moonplan_text){until, length});
+        mpl_build_text(builder, "valid_until", request->valid_until);
+        mpl_build_text(builder, "valid_until_time", (moonplan_text){until, length});
     }
     build_delivery(builder, request);
     mpl_build_name(builder, mpl_text_of("domain"));

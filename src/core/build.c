@@ -206,6 +206,15 @@ void mpl_build_string(mpl_builder *builder, moonplan_text content) {
     if (begin(builder)) string(builder, content);
 }
 
+void mpl_build_text(mpl_builder *builder, const char *name, moonplan_text text) {
+    mpl_build_name(builder, mpl_text_of(name));
+    mpl_build_string(builder, text.bytes ? text : mpl_text_of(""));
+}
+
+void mpl_build_text_if(mpl_builder *builder, const char *name, moonplan_text text) {
+    if (text.bytes) mpl_build_text(builder, name, text);
+}
+
 /* A finished document is nested no deeper than the ceiling of the limit depth. */
 #define DEPTH_MOST 1024
 

@@ -36,6 +36,9 @@ void mpl_build_number(mpl_builder *builder, moonplan_text literal);
  * must be finite. */
 void mpl_build_double(mpl_builder *builder, double number);
 void mpl_build_string(mpl_builder *builder, moonplan_text content);
+/* A member with a text; without one "", or no member at all. */
+void mpl_build_text(mpl_builder *builder, const char *name, moonplan_text text);
+void mpl_build_text_if(mpl_builder *builder, const char *name, moonplan_text text);
 /* A value of any document, numbers kept as they stand there. */
 void mpl_build_value(mpl_builder *builder, moonplan_value value);
 /* The finished document, or NULL with the error; the builder is closed either way. */

@@ -1,7 +1,6 @@
 #include "codec.h"
 
-#include <string.h>
-
+#include "error.h"
 #include "literal.h"
 #include "text.h"
 
@@ -252,19 +251,15 @@ moonplan_document *mpl_codec_read(const char *bytes, size_t length, const moonpl
                                   moonplan_error *err) {
     mpl_codec in = {bytes, bytes, bytes + length};
     mpl_builder builder;
-    moonplan_options defaults;
-    if (!options) {
-        moonplan_options_init(&defaults);
-        options = &defaults;
-    }
+    moonplan_options chosen = mpl_options_of(options);
     if (length == 0 || *in.at != MPL_CODEC_VERSION) {
         refuse(&in, err, MOONPLAN_JSON_SYNTAX,
                "the bytes do not begin with a version that is known");
         return NULL;
     }
     in.at++;
-    mpl_build_open(&builder, options);
-    builder.max_bytes = options->limits.document_bytes;
+    mpl_build_open(&builder, &chosen);
+    builder.max_bytes = chosen.limits.document_bytes;
     builder.too_long = "the value's text is longer than the limit document_bytes allows: %u";
     if (mpl_codec_take_value(&in, &builder, err)) {
         if (in.at == in.end) return mpl_build_finish(&builder, err);

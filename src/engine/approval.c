@@ -6,6 +6,7 @@
 #include "../core/build.h"
 #include "../core/json_write.h"
 #include "../core/text.h"
+#include "../core/value.h"
 
 typedef struct approval {
     moonplan_document *document;
@@ -149,10 +150,6 @@ static const char *unfit(rule form, moonplan_value value) {
     }
 }
 
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
-
 static bool check_shape(moonplan_value root, bool with_signature, moonplan_error *err) {
     if (moonplan_value_type(root) != MOONPLAN_OBJECT) {
         mpl_error_at(err, MOONPLAN_APPROVAL_SHAPE, root, "an approval is an object, not %s",
@@ -172,10 +169,10 @@ static bool check_shape(moonplan_value root, bool with_signature, moonplan_error
                          wanted);
         if (n == MEMBERS || wanted) return false;
     }
-    bool step = moonplan_value_type(member(root, "step_id")) != MOONPLAN_NONE ||
-                moonplan_value_type(member(root, "capability")) != MOONPLAN_NONE ||
-                moonplan_value_type(member(root, "capability_version")) != MOONPLAN_NONE ||
-                moonplan_value_type(member(root, "input_digest")) != MOONPLAN_NONE;
+    bool step = moonplan_value_type(mpl_member(root, "step_id")) != MOONPLAN_NONE ||
+                moonplan_value_type(mpl_member(root, "capability")) != MOONPLAN_NONE ||
+                moonplan_value_type(mpl_member(root, "capability_version")) != MOONPLAN_NONE ||
+                moonplan_value_type(mpl_member(root, "input_digest")) != MOONPLAN_NONE;
     for (size_t n = 0; n < MEMBERS; n++) {
         const char *name = members[n].name;
         bool of_step = strcmp(name, "step_id") == 0 || strcmp(name, "capability") == 0 ||
@@ -186,7 +183,7 @@ static bool check_shape(moonplan_value root, bool with_signature, moonplan_error
                       : members[n].form == VERSIONS      ? !step
                       : of_signer                        ? with_signature
                                                          : members[n].required;
-        if (!wanted || moonplan_value_type(member(root, name)) != MOONPLAN_NONE) continue;
+        if (!wanted || moonplan_value_type(mpl_member(root, name)) != MOONPLAN_NONE) continue;
         mpl_error_at(err, MOONPLAN_APPROVAL_SHAPE, root, "the approval has no %s", name);
         return false;
     }
@@ -196,9 +193,9 @@ static bool check_shape(moonplan_value root, bool with_signature, moonplan_error
 static bool verify(const moonplan_engine *engine, const approval *one, moonplan_text signed_text,
                    moonplan_error *err) {
     moonplan_value root = moonplan_document_root(one->document);
-    moonplan_value key = member(root, "key");
+    moonplan_value key = mpl_member(root, "key");
     moonplan_text name = moonplan_value_string(key),
-                  signature = moonplan_value_string(member(root, "signature"));
+                  signature = moonplan_value_string(mpl_member(root, "signature"));
     uint8_t bytes[MOONPLAN_SIGNATURE_SIZE];
     read_signature(bytes, signature);
     bool trusted = false;
@@ -213,7 +210,7 @@ static bool verify(const moonplan_engine *engine, const approval *one, moonplan_
             return true;
     }
     if (trusted)
-        mpl_error_at(err, MOONPLAN_APPROVAL_SIGNATURE, member(root, "signature"),
+        mpl_error_at(err, MOONPLAN_APPROVAL_SIGNATURE, mpl_member(root, "signature"),
                      "this is not what the key %t has signed", &name);
     else
         mpl_error_at(err, MOONPLAN_APPROVAL_KEY, key,
@@ -226,7 +223,7 @@ static bool verify(const moonplan_engine *engine, const approval *one, moonplan_
 
 static bool is_over(const approval *one, int64_t now, moonplan_error *err) {
     if (now < one->expires) return false;
-    moonplan_value expires = member(moonplan_document_root(one->document), "expires");
+    moonplan_value expires = mpl_member(moonplan_document_root(one->document), "expires");
     moonplan_text text = moonplan_value_string(expires);
     mpl_error_at(err, MOONPLAN_APPROVAL_EXPIRED, expires, "the approval was good until %t", &text);
     return true;
@@ -246,14 +243,14 @@ static bool read_one(moonplan_engine *engine, approval *one, moonplan_text text,
     }
     moonplan_value root = moonplan_document_root(one->document);
     if (!check_shape(root, true, err)) return false;
-    one->step_id = moonplan_value_string(member(root, "step_id"));
-    one->capability = moonplan_value_string(member(root, "capability"));
-    one->version = moonplan_value_string(member(root, "capability_version"));
-    one->input = moonplan_value_string(member(root, "input_digest"));
-    one->plan = moonplan_value_string(member(root, "plan_digest"));
-    one->caller = member(root, "caller");
-    one->versions = member(root, "capability_versions");
-    one->expires = mpl_time_parse(moonplan_value_string(member(root, "expires")));
+    one->step_id = moonplan_value_string(mpl_member(root, "step_id"));
+    one->capability = moonplan_value_string(mpl_member(root, "capability"));
+    one->version = moonplan_value_string(mpl_member(root, "capability_version"));
+    one->input = moonplan_value_string(mpl_member(root, "input_digest"));
+    one->plan = moonplan_value_string(mpl_member(root, "plan_digest"));
+    one->caller = mpl_member(root, "caller");
+    one->versions = mpl_member(root, "capability_versions");
+    one->expires = mpl_time_parse(moonplan_value_string(mpl_member(root, "expires")));
     mpl_buffer canonical;
     mpl_buffer_open(&canonical, &engine->alloc);
     bool fine = mpl_approval_text(&canonical, root);
@@ -488,16 +485,10 @@ bool mpl_approval_again(moonplan_job *job, const moonplan_error *refusal) {
 
 /* -- Making --------------------------------------------------------------------*/
 
-static void add_text(mpl_builder *out, const char *name, moonplan_text text) {
-    if (!text.bytes) return;
-    mpl_build_name(out, (moonplan_text){name, strlen(name)});
-    mpl_build_string(out, text);
-}
-
 static void add_time(mpl_builder *out, const char *name, int64_t time) {
     char text[25];
     mpl_time_write(text, time);
-    add_text(out, name, (moonplan_text){text, 24});
+    mpl_build_text_if(out, name, (moonplan_text){text, 24});
 }
 
 typedef struct wanted {
@@ -551,15 +542,15 @@ static moonplan_document *make(moonplan_engine *engine, const wanted *w, int64_t
     mpl_build_open_around(&builder, &engine->options);
     if (builder.error.code == MOONPLAN_OK) {
         mpl_build_object(&builder);
-        add_text(&builder, "kind", MOONPLAN_TEXT("approval"));
+        mpl_build_text_if(&builder, "kind", MOONPLAN_TEXT("approval"));
         mpl_build_name(&builder, MOONPLAN_TEXT("api"));
         mpl_build_integer(&builder, 1);
-        add_text(&builder, "plan_digest", (moonplan_text){w->plan, 64});
+        mpl_build_text_if(&builder, "plan_digest", (moonplan_text){w->plan, 64});
         if (w->step_id.bytes) {
-            add_text(&builder, "step_id", w->step_id);
-            add_text(&builder, "capability", w->capability);
-            add_text(&builder, "capability_version", w->version);
-            add_text(&builder, "input_digest", (moonplan_text){w->input, 64});
+            mpl_build_text_if(&builder, "step_id", w->step_id);
+            mpl_build_text_if(&builder, "capability", w->capability);
+            mpl_build_text_if(&builder, "capability_version", w->version);
+            mpl_build_text_if(&builder, "input_digest", (moonplan_text){w->input, 64});
         } else {
             add_versions(engine, &builder, w->whole);
         }
@@ -570,7 +561,7 @@ static moonplan_document *make(moonplan_engine *engine, const wanted *w, int64_t
             mpl_build_null(&builder);
         add_time(&builder, "created", mpl_engine_now(engine));
         add_time(&builder, "expires", expires);
-        add_text(&builder, "nonce", (moonplan_text){nonce, 32});
+        mpl_build_text_if(&builder, "nonce", (moonplan_text){nonce, 32});
         mpl_build_end(&builder);
     }
     return mpl_build_finish(&builder, err);
@@ -687,9 +678,10 @@ moonplan_document *moonplan_approval_sign_new(const moonplan_document *document,
                 mpl_build_name(&builder, walk.name);
                 mpl_build_value(&builder, walk.value);
             }
-            add_text(&builder, "key", (moonplan_text){name, strlen(name)});
+            mpl_build_text_if(&builder, "key", (moonplan_text){name, strlen(name)});
             if (round == 1)
-                add_text(&builder, "signature", (moonplan_text){signature, strlen(signature)});
+                mpl_build_text_if(&builder, "signature",
+                                  (moonplan_text){signature, strlen(signature)});
             mpl_build_end(&builder);
         }
         made = mpl_build_finish(&builder, err);

@@ -141,12 +141,6 @@ static mpl_entry *entry_new(const mpl_registry *registry, const moonplan_capabil
     return NULL;
 }
 
-static void write_text(mpl_builder *out, const char *name, moonplan_text text) {
-    if (!text.bytes) return;
-    mpl_build_name(out, (moonplan_text){name, strlen(name)});
-    mpl_build_string(out, text);
-}
-
 static void write_list(mpl_builder *out, const char *name, const moonplan_text *list,
                        size_t count) {
     mpl_build_name(out, (moonplan_text){name, strlen(name)});
@@ -157,10 +151,10 @@ static void write_list(mpl_builder *out, const char *name, const moonplan_text *
 
 void mpl_entry_write(mpl_builder *out, const mpl_entry *entry) {
     mpl_build_object(out);
-    write_text(out, "name", entry->view.name);
-    write_text(out, "version", entry->view.version);
-    write_text(out, "summary", entry->summary);
-    write_text(out, "risk", entry->view.risk);
+    mpl_build_text_if(out, "name", entry->view.name);
+    mpl_build_text_if(out, "version", entry->view.version);
+    mpl_build_text_if(out, "summary", entry->summary);
+    mpl_build_text_if(out, "risk", entry->view.risk);
     write_list(out, "needs", entry->needs, entry->needs_count);
     write_list(out, "missing", entry->view.missing, entry->view.missing_count);
     mpl_build_name(out, MOONPLAN_TEXT("input"));

@@ -9,25 +9,17 @@
 #include "../call/rule.h"
 #include "../core/text.h"
 #include "../core/uint256.h"
+#include "../core/value.h"
 #include "bind.h"
-
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
 
 static bool is_there(moonplan_value value) {
     return moonplan_value_type(value) != MOONPLAN_NONE;
 }
 
-static void add_text(mpl_builder *out, const char *name, moonplan_text text) {
-    mpl_build_name(out, mpl_text_of(name));
-    mpl_build_string(out, text);
-}
-
 /* Copy a member, where it is there, under a name that may be another. */
 static void add_member(mpl_builder *out, const char *name, moonplan_value object,
                        const char *from) {
-    moonplan_value value = member(object, from);
+    moonplan_value value = mpl_member(object, from);
     if (!is_there(value)) return;
     mpl_build_name(out, mpl_text_of(name));
     mpl_build_value(out, value);
@@ -56,7 +48,7 @@ static void add_types(mpl_builder *out, const char *name, moonplan_value schema)
     moonplan_walk fields = moonplan_value_walk(schema);
     while (moonplan_walk_next(&fields)) {
         mpl_build_name(out, fields.name);
-        mpl_build_value(out, member(fields.value, "type"));
+        mpl_build_value(out, mpl_member(fields.value, "type"));
     }
     mpl_build_end(out);
 }
@@ -66,7 +58,7 @@ static bool add_uses(mpl_builder *out, const mpl_making *making, moonplan_error 
     const mpl_item *item = making->item->item;
     mpl_build_name(out, mpl_text_of("uses"));
     mpl_build_object(out);
-    moonplan_walk walk = moonplan_value_walk(member(item->value, "uses"));
+    moonplan_walk walk = moonplan_value_walk(mpl_member(item->value, "uses"));
     while (moonplan_walk_next(&walk)) {
         moonplan_text name = moonplan_value_string(walk.value);
         moonplan_value input = {NULL, UINT32_MAX}, output = {NULL, UINT32_MAX};
@@ -95,13 +87,13 @@ static bool make_input(mpl_making *making, moonplan_error *err) {
     mpl_builder out;
     mpl_build_open_wide(&out, making->options);
     mpl_build_object(&out);
-    add_text(&out, "builds",
-             item->builds_steps ? mpl_text_of("step_plan") : mpl_text_of("call_plan"));
+    mpl_build_text(&out, "builds",
+                   item->builds_steps ? mpl_text_of("step_plan") : mpl_text_of("call_plan"));
     mpl_build_name(&out, mpl_text_of("params"));
     mpl_build_value(&out, moonplan_document_root(making->taken));
     mpl_build_name(&out, mpl_text_of("names"));
     mpl_build_array(&out);
-    moonplan_walk walk = moonplan_value_walk(member(item->value, "params"));
+    moonplan_walk walk = moonplan_value_walk(mpl_member(item->value, "params"));
     while (moonplan_walk_next(&walk)) mpl_build_string(&out, walk.name);
     mpl_build_end(&out);
     if (item->builds_steps && !add_uses(&out, making, err)) {
@@ -135,19 +127,19 @@ static void add_call(mpl_builder *out, moonplan_value given, moonplan_value call
 
 static void write_call_plan(mpl_builder *out, moonplan_value given, moonplan_value made) {
     char caip2[MPL_CAIP2_TEXT];
-    moonplan_text chain = moonplan_value_string(member(given, "chain"));
+    moonplan_text chain = moonplan_value_string(mpl_member(given, "chain"));
     mpl_build_object(out);
-    add_text(out, "schema_version", mpl_text_of("1"));
-    add_text(out, "chain_id", chain);
-    add_text(out, "caip2_chain_id", mpl_rule_caip2_of(caip2, chain));
+    mpl_build_text(out, "schema_version", mpl_text_of("1"));
+    mpl_build_text(out, "chain_id", chain);
+    mpl_build_text(out, "caip2_chain_id", mpl_rule_caip2_of(caip2, chain));
     add_member(out, "sender", given, "sender");
     mpl_build_name(out, mpl_text_of("ordered_steps"));
     mpl_build_array(out);
-    moonplan_walk walk = moonplan_value_walk(member(made, "steps"));
+    moonplan_walk walk = moonplan_value_walk(mpl_member(made, "steps"));
     for (int64_t step = 1; moonplan_walk_next(&walk); step++)
         add_call(out, given, walk.value, step);
     mpl_build_end(out);
-    if (moonplan_value_count(member(made, "required_capabilities")))
+    if (moonplan_value_count(mpl_member(made, "required_capabilities")))
         add_member(out, "required_capabilities", made, "required_capabilities");
     add_member(out, "simulation_failure_policy", made, "simulation_failure_policy");
     mpl_build_end(out);
@@ -155,11 +147,11 @@ static void write_call_plan(mpl_builder *out, moonplan_value given, moonplan_val
 
 static void write_step_plan(mpl_builder *out, moonplan_value made) {
     mpl_build_object(out);
-    add_text(out, "version", mpl_text_of("1.0"));
+    mpl_build_text(out, "version", mpl_text_of("1.0"));
     add_member(out, "goal", made, "goal");
     mpl_build_name(out, mpl_text_of("steps"));
     mpl_build_array(out);
-    moonplan_walk walk = moonplan_value_walk(member(made, "steps"));
+    moonplan_walk walk = moonplan_value_walk(mpl_member(made, "steps"));
     while (moonplan_walk_next(&walk)) {
         static const char *const names[] = {"id",     "capability",     "input",
                                             "reason", "idempotencyKey", NULL};
@@ -184,8 +176,8 @@ static moonplan_text line_of(const mpl_making *making, moonplan_text at) {
         n = n > 1000000 ? n : n * 10 + (size_t)(at.bytes[i] - '0');
     moonplan_value made = none;
     if (making->call.call.result) made = moonplan_document_root(making->call.call.result);
-    moonplan_text line =
-        moonplan_value_string(member(moonplan_value_element(member(made, "steps"), n), "where"));
+    moonplan_text line = moonplan_value_string(
+        mpl_member(moonplan_value_element(mpl_member(made, "steps"), n), "where"));
     return line.length > 2 && line.length <= 200 ? line : moonplan_value_string(none);
 }
 
@@ -217,9 +209,10 @@ static void retell_all(const mpl_making *making, moonplan_error *err) {
 }
 
 static bool take_plan(mpl_making *making, moonplan_error *err) {
-    moonplan_value made = {NULL, UINT32_MAX};
+    const moonplan_document *result = making->call.call.result;
     moonplan_value given = moonplan_document_root(making->taken);
-    if (making->call.call.result) made = moonplan_document_root(making->call.call.result);
+    moonplan_value made =
+        result ? moonplan_document_root(result) : (moonplan_value){making->taken, UINT32_MAX};
     mpl_builder out;
     mpl_build_open(&out, making->options);
     out.max_bytes = making->options->limits.document_bytes;
@@ -330,7 +323,7 @@ static bool run(mpl_making *making, moonplan_value given, moonplan_error *err) {
 
 bool mpl_make_plan(mpl_making *making, moonplan_value given, moonplan_error *err) {
     const mpl_item *item = making->item->item;
-    making->params = mpl_params_new(member(item->value, "params"), making->options, err);
+    making->params = mpl_params_new(mpl_member(item->value, "params"), making->options, err);
     if (!making->params) return false;
     making->taken = mpl_params_take(making->params, given, item->name, making->options, err);
     return making->taken && make_input(making, err) && run(making, given, err) &&

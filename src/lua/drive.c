@@ -1,7 +1,6 @@
 /* engine:drive(plan): the engine's loop, one question at a time, for hosts with a loop of their
  * own. Inputs and commits are answered by the engine; so is every question that is passed over. */
 #include <lauxlib.h>
-#include <string.h>
 
 #include "engine.h"
 
@@ -259,28 +258,6 @@ enum {
     VERSION
 };
 
-static int push_text(lua_State *L, moonplan_text text) {
-    if (text.bytes)
-        lua_pushlstring(L, text.bytes, text.length);
-    else
-        lua_pushnil(L);
-    return 1;
-}
-
-static int push_value(lua_State *L, moonplan_value value) {
-    moonplan_error err;
-    mpl_lua_budget budget = {.depth = UINT64_MAX, .values = UINT64_MAX, .bytes = UINT64_MAX};
-    if (moonplan_value_type(value) == MOONPLAN_NONE) {
-        lua_pushnil(L);
-        return 1;
-    }
-    if (mpl_lua_push(L, value, &budget, &err)) return 1;
-    mpl_lua_work *work = mpl_lua_work_new(L);
-    work->err = err;
-    mpl_lua_refuse(L, work, (moonplan_text){NULL, 0});
-    return lua_error(L);
-}
-
 static int question_index(lua_State *L) {
     static const lua_CFunction methods[] = {
         [ALLOW] = want_allow, [COMPLETE] = want_complete, [DECIDE] = want_decide,
@@ -294,31 +271,31 @@ static int question_index(lua_State *L) {
     const moonplan_want *want = push_drive(L)->want;
     switch (field) {
     case CALLER:
-        return push_value(L, want->caller);
+        return mpl_lua_push_value(L, want->caller);
     case CAPABILITY:
-        return push_text(L, want->capability);
+        return mpl_lua_push_text(L, want->capability);
     case INPUT:
-        return push_value(L, want->input);
+        return mpl_lua_push_value(L, want->input);
     case JOB_ID:
-        return push_text(L, want->job_id);
+        return mpl_lua_push_text(L, want->job_id);
     case KIND:
         lua_pushstring(L, want->kind == MOONPLAN_WANT_DECISION ? "decision" : "result");
         return 1;
     case RISK:
-        return push_text(L, want->risk);
+        return mpl_lua_push_text(L, want->risk);
     case STEP:
         lua_pushinteger(L, (lua_Integer)want->step + 1);
         return 1;
     case STEP_ID:
-        return push_text(L, want->step_id);
+        return mpl_lua_push_text(L, want->step_id);
     default:
-        return push_text(L, want->version);
+        return mpl_lua_push_text(L, want->version);
     }
 }
 
 static int question_tostring(lua_State *L) {
     const moonplan_want *want = push_drive(L)->want;
-    push_text(L, want->step_id);
+    mpl_lua_push_text(L, want->step_id);
     lua_pushfstring(L,
                     want->kind == MOONPLAN_WANT_DECISION ? "decision wanted for step %s"
                                                          : "result wanted of step %s",

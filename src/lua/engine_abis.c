@@ -1,20 +1,15 @@
 /* engine:abis: the descriptions of contracts that plugins bring. */
-#include <lauxlib.h>
-#include <string.h>
-
 #include "../core/text.h"
+#include "../core/value.h"
 #include "abi.h"
 #include "engine.h"
 #include "shelf.h"
+#include <lauxlib.h>
 
 static const moonplan_text no_places = {NULL, 0};
 
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
-
 static void set_member(lua_State *L, const char *name, moonplan_value source) {
-    moonplan_text text = moonplan_value_string(member(source, name));
+    moonplan_text text = moonplan_value_string(mpl_member(source, name));
     if (!text.bytes) return;
     lua_pushlstring(L, text.bytes, text.length);
     lua_setfield(L, -2, name);
@@ -43,12 +38,12 @@ static bool add_source(lua_State *L, const mpl_item *item, moonplan_value list, 
 
 static bool add_item(lua_State *L, const mpl_item *item, const moonplan_options *options,
                      mpl_lua_work *work) {
-    moonplan_value abi = member(item->value, "abi"), any = {0};
+    moonplan_value abi = mpl_member(item->value, "abi"), any = {0};
     if (moonplan_value_type(abi) == MOONPLAN_NONE) return true;
     if (!mpl_manifest_abi_sources(abi)) return add_source(L, item, abi, any, options, work);
     moonplan_walk walk = moonplan_value_walk(abi);
     while (moonplan_walk_next(&walk))
-        if (!add_source(L, item, member(walk.value, "abi"), walk.value, options, work))
+        if (!add_source(L, item, mpl_member(walk.value, "abi"), walk.value, options, work))
             return false;
     return true;
 }

@@ -4,6 +4,7 @@
 
 #include "../core/json_write.h"
 #include "../core/text.h"
+#include "../core/value.h"
 #include "building.h"
 #include "engine.h"
 
@@ -38,10 +39,6 @@ static void close_trying(trying *t) {
 static int trying_gc(lua_State *L) {
     close_trying(mpl_lua_check(L, 1, &trying_type));
     return 0;
-}
-
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
 }
 
 static void say(trying *t, const char *text) {
@@ -107,8 +104,8 @@ static void compare_failure(trying *t, moonplan_value expected) {
 }
 
 static void compare_result(trying *t, moonplan_value example) {
-    moonplan_value result = {NULL, 0}, expected = member(example, "output");
-    moonplan_text error = moonplan_value_string(member(example, "error"));
+    moonplan_value result = {NULL, 0}, expected = mpl_member(example, "output");
+    moonplan_text error = moonplan_value_string(mpl_member(example, "error"));
     if (t->call.call.result) result = moonplan_document_root(t->call.call.result);
     if (!error.bytes && same_value(t, result, expected)) return;
     say(t, "the result is ");
@@ -163,28 +160,28 @@ static void compare_kept(trying *t, moonplan_value kept) {
 }
 
 static void try_example(trying *t, moonplan_value example) {
-    moonplan_value given = member(example, "given");
+    moonplan_value given = mpl_member(example, "given");
     mpl_lua_call *call = &t->call.call;
-    call->input = member(example, "input");
+    call->input = mpl_member(example, "input");
     if (t->call.item->kind == MPL_EXECUTOR)
-        t->call.function = mpl_function_of(moonplan_value_string(member(example, "call")));
+        t->call.function = mpl_function_of(moonplan_value_string(mpl_member(example, "call")));
     if (t->call.item->kind == MPL_AUTHORIZER) t->call.function = MPL_DECIDE;
     t->doubles.given = given;
     t->doubles.alloc = &t->alloc;
     t->call.doubles = &t->doubles;
     mpl_plugin_run(&t->call);
     if (call->code != MOONPLAN_OK)
-        compare_failure(t, member(example, "error"));
+        compare_failure(t, mpl_member(example, "error"));
     else
         compare_result(t, example);
-    compare_files(t, member(member(example, "after"), "fs"));
-    compare_kept(t, member(member(example, "after"), "kv"));
+    compare_files(t, mpl_member(mpl_member(example, "after"), "fs"));
+    compare_kept(t, mpl_member(mpl_member(example, "after"), "kv"));
 }
 
 /* -- Builders ----------------------------------------------------------------*/
 
 static void compare_refusal(trying *t, moonplan_value example, const moonplan_error *err) {
-    moonplan_text wanted = moonplan_value_string(member(example, "error"));
+    moonplan_text wanted = moonplan_value_string(mpl_member(example, "error"));
     moonplan_text got = {err->message, strlen(err->message)};
     if (wanted.bytes && mpl_text_equal(got, wanted)) return;
     say(t, "it fails: ");
@@ -195,7 +192,7 @@ static void compare_refusal(trying *t, moonplan_value example, const moonplan_er
 }
 
 static bool is_there(moonplan_value object, const char *name) {
-    return moonplan_value_type(member(object, name)) != MOONPLAN_NONE;
+    return moonplan_value_type(mpl_member(object, name)) != MOONPLAN_NONE;
 }
 
 static void compare_digest(trying *t, moonplan_text wanted) {
@@ -224,7 +221,7 @@ static void compare_plan(trying *t, moonplan_value wanted) {
 static void try_builder(trying *t, mpl_plugin_item *item, moonplan_engine *engine,
                         const moonplan_options *options, moonplan_value example) {
     moonplan_error err;
-    moonplan_text error = moonplan_value_string(member(example, "error"));
+    moonplan_text error = moonplan_value_string(mpl_member(example, "error"));
     t->making.item = item;
     t->making.engine = engine;
     t->making.options = options;
@@ -233,7 +230,7 @@ static void try_builder(trying *t, mpl_plugin_item *item, moonplan_engine *engin
     if (is_there(example, "params")) {
         mpl_builder builder;
         mpl_build_open_wide(&builder, options);
-        mpl_build_value(&builder, member(example, "params"));
+        mpl_build_value(&builder, mpl_member(example, "params"));
         t->params = mpl_build_finish(&builder, NULL);
         if (!t->params) {
             t->message.failed = true;
@@ -245,8 +242,8 @@ static void try_builder(trying *t, mpl_plugin_item *item, moonplan_engine *engin
         compare_refusal(t, example, &err);
         return;
     }
-    compare_digest(t, moonplan_value_string(member(example, "digest")));
-    compare_plan(t, member(example, "plan"));
+    compare_digest(t, moonplan_value_string(mpl_member(example, "digest")));
+    compare_plan(t, mpl_member(example, "plan"));
     if (!error.bytes) return;
     say(t, "it makes a plan; expected is the error: ");
     show(t, error.bytes, error.length);
@@ -306,7 +303,7 @@ int mpl_lua_engine_test(lua_State *L) {
     lua_newtable(L);
     mpl_lua_push_mark(L);
     lua_setmetatable(L, -2);
-    moonplan_walk walk = moonplan_value_walk(member(item->item->value, "examples"));
+    moonplan_walk walk = moonplan_value_walk(mpl_member(item->item->value, "examples"));
     for (lua_Integer n = 1; moonplan_walk_next(&walk); n++) {
         open_trying(t, self, item);
         lua_State *outer = self->L;

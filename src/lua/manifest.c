@@ -6,6 +6,7 @@
 #include "../call/abi.h"
 #include "../call/params.h"
 #include "../core/text.h"
+#include "../core/value.h"
 #include "../step/schema.h"
 #include "bind.h"
 
@@ -52,13 +53,9 @@ static bool belongs(moonplan_text item, moonplan_text file) {
     } while (0)
 #define MANIFEST(err, value, ...) AT(err, value, MOONPLAN_PLUGIN_MANIFEST, __VA_ARGS__)
 
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
-
 static bool need_text(moonplan_text *out, moonplan_value item, const char *name,
                       moonplan_error *err) {
-    moonplan_value value = member(item, name);
+    moonplan_value value = mpl_member(item, name);
     moonplan_type type = moonplan_value_type(value);
     *out = moonplan_value_string(value);
     if (type == MOONPLAN_NONE) MANIFEST(err, item, "the field %s is missing", name);
@@ -70,14 +67,14 @@ static bool need_text(moonplan_text *out, moonplan_value item, const char *name,
 
 static bool check_kind(mpl_kind known, moonplan_value item, moonplan_error *err) {
     moonplan_text kind;
-    moonplan_value api = member(item, "api");
+    moonplan_value api = mpl_member(item, "api");
     int64_t version;
     if (moonplan_value_type(item) != MOONPLAN_OBJECT)
         MANIFEST(err, item, "a plugin is described by a table, not by %s",
                  mpl_type_text(moonplan_value_type(item)));
     if (!need_text(&kind, item, "kind", err)) return false;
     if (known == MPL_KINDS)
-        MANIFEST(err, member(item, "kind"),
+        MANIFEST(err, mpl_member(item, "kind"),
                  "there are no plugins of kind %q; there are: " MPL_KIND_NAMES, &kind);
     /* Where it was read these were named already, unless somebody else did the reading. */
     moonplan_walk walk = moonplan_value_walk(item);
@@ -97,7 +94,7 @@ static bool check_kind(mpl_kind known, moonplan_value item, moonplan_error *err)
 
 static bool check_name(mpl_item *item, moonplan_text file, moonplan_error *err) {
     if (!need_text(&item->name, item->value, "name", err)) return false;
-    moonplan_value name = member(item->value, "name");
+    moonplan_value name = mpl_member(item->value, "name");
     if (!mpl_plugin_name(item->name))
         AT(err, name, MOONPLAN_PLUGIN_NAME,
            "%q is no name for a plugin: letters, digits, _ and -, with dots between them, at most "
@@ -110,7 +107,7 @@ static bool check_name(mpl_item *item, moonplan_text file, moonplan_error *err) 
     if (!need_text(&item->version, item->value, "version", err)) return false;
     for (size_t i = 0; i < item->version.length; i++)
         if (item->version.bytes[i] < 0x21 || item->version.bytes[i] > 0x7e || i >= VERSION_MOST)
-            MANIFEST(err, member(item->value, "version"),
+            MANIFEST(err, mpl_member(item->value, "version"),
                      "%q is no version: 1 to 64 characters from 0x21 to 0x7e", &item->version);
     return true;
 }
@@ -119,7 +116,7 @@ static bool check_risk(mpl_item *item, moonplan_error *err) {
     if (!need_text(&item->risk, item->value, "risk", err)) return false;
     if (!mpl_text_is(item->risk, "read") && !mpl_text_is(item->risk, "write") &&
         !mpl_text_is(item->risk, "destructive"))
-        MANIFEST(err, member(item->value, "risk"),
+        MANIFEST(err, mpl_member(item->value, "risk"),
                  "%q is no risk; there are: read, write, destructive", &item->risk);
     return true;
 }
@@ -136,7 +133,7 @@ static bool is_list(moonplan_value value) {
 }
 
 static bool check_needs(mpl_item *item, moonplan_error *err) {
-    moonplan_value needs = member(item->value, "needs");
+    moonplan_value needs = mpl_member(item->value, "needs");
     if (moonplan_value_type(needs) == MOONPLAN_NONE) return true;
     if (!is_list(needs)) MANIFEST(err, needs, "needs must be a list of powers: " MPL_NEED_FORMS);
     if (moonplan_value_count(needs) > MPL_NEEDS_MOST)
@@ -157,7 +154,7 @@ static bool check_needs(mpl_item *item, moonplan_error *err) {
 
 static bool check_schema(moonplan_text *out, moonplan_value item, const char *name,
                          const moonplan_options *options, moonplan_error *err) {
-    moonplan_value schema = member(item, name);
+    moonplan_value schema = mpl_member(item, name);
     mpl_pointer place = {0, false, ""};
     if (moonplan_value_type(schema) == MOONPLAN_NONE) return true;
     *out = moonplan_value_source(schema);
@@ -170,7 +167,7 @@ static bool check_schema(moonplan_text *out, moonplan_value item, const char *na
 /* -- Examples --------------------------------------------------------------*/
 
 static bool is_there(moonplan_value object, const char *name) {
-    return moonplan_value_type(member(object, name)) != MOONPLAN_NONE;
+    return moonplan_value_type(mpl_member(object, name)) != MOONPLAN_NONE;
 }
 
 /* One field of an example, for every kind. */
@@ -232,14 +229,14 @@ static bool check_example(mpl_kind kind, moonplan_value example, moonplan_error 
 }
 
 static bool check_examples(const mpl_item *item, moonplan_error *err) {
-    moonplan_value examples = member(item->value, "examples");
+    moonplan_value examples = mpl_member(item->value, "examples");
     if (moonplan_value_type(examples) == MOONPLAN_NONE) return true;
     if (!is_list(examples)) MANIFEST(err, examples, "examples must be a list");
     moonplan_walk walk = moonplan_value_walk(examples);
     while (moonplan_walk_next(&walk)) {
         if (!check_example(item->kind, walk.value, err)) return false;
         if (item->builds_steps && is_there(walk.value, "digest"))
-            MANIFEST(err, member(walk.value, "digest"),
+            MANIFEST(err, mpl_member(walk.value, "digest"),
                      "a step plan has no plan digest; an example says the plan");
     }
     return true;
@@ -271,11 +268,12 @@ static bool check_names(moonplan_value list, const char *what, size_t most_names
 /* Where a plan's steps go and who sends them is the host's to write, out of these two. */
 static bool check_call_params(const mpl_item *item, moonplan_error *err) {
     static const char *const needed[][2] = {{"chain", "chain"}, {"sender", "address"}};
-    moonplan_value params = member(item->value, "params");
+    moonplan_value params = mpl_member(item->value, "params");
     for (size_t i = 0; i < 2; i++) {
-        moonplan_value param = member(params, needed[i][0]);
-        bool required = moonplan_value_type(member(param, "required")) == MOONPLAN_TRUE;
-        if (!required || !mpl_text_is(moonplan_value_string(member(param, "type")), needed[i][1]))
+        moonplan_value param = mpl_member(params, needed[i][0]);
+        bool required = moonplan_value_type(mpl_member(param, "required")) == MOONPLAN_TRUE;
+        if (!required ||
+            !mpl_text_is(moonplan_value_string(mpl_member(param, "type")), needed[i][1]))
             MANIFEST(err, is_there(params, needed[i][0]) ? param : params,
                      "a builder of call plans has the required parameters chain, of type chain, "
                      "and sender, of type address");
@@ -285,11 +283,12 @@ static bool check_call_params(const mpl_item *item, moonplan_error *err) {
 
 static bool check_builder(mpl_item *item, const moonplan_options *options, moonplan_error *err) {
     moonplan_text builds;
-    moonplan_value uses = member(item->value, "uses"), params = member(item->value, "params");
+    moonplan_value uses = mpl_member(item->value, "uses"),
+                   params = mpl_member(item->value, "params");
     if (!need_text(&builds, item->value, "builds", err)) return false;
     item->builds_steps = mpl_text_is(builds, "step_plan");
     if (!item->builds_steps && !mpl_text_is(builds, "call_plan"))
-        MANIFEST(err, member(item->value, "builds"),
+        MANIFEST(err, mpl_member(item->value, "builds"),
                  "%q is nothing that is built; there are: call_plan, step_plan", &builds);
     if (item->builds_steps != is_there(item->value, "uses"))
         MANIFEST(err, item->builds_steps ? item->value : uses,
@@ -306,13 +305,13 @@ static bool check_builder(mpl_item *item, const moonplan_options *options, moonp
 
 static bool check_executor(const mpl_item *item, moonplan_error *err) {
     moonplan_text submits;
-    moonplan_value implements = member(item->value, "implements");
+    moonplan_value implements = mpl_member(item->value, "implements");
     if (moonplan_value_type(implements) != MOONPLAN_NONE &&
         !check_names(implements, "implements", 32, 64, err))
         return false;
     if (!need_text(&submits, item->value, "submits", err)) return false;
     if (!mpl_text_is(submits, "call") && !mpl_text_is(submits, "plan"))
-        MANIFEST(err, member(item->value, "submits"),
+        MANIFEST(err, mpl_member(item->value, "submits"),
                  "submits must be call, for one at a time, or plan, for all of them at once");
     return true;
 }
@@ -350,7 +349,7 @@ static bool check_source(moonplan_value source, const moonplan_options *options,
         }
     }
     if (!is_there(source, "abi")) MANIFEST(err, source, "the field abi is missing");
-    return check_signatures(member(source, "abi"), options, err);
+    return check_signatures(mpl_member(source, "abi"), options, err);
 }
 
 bool mpl_manifest_abi_sources(moonplan_value abi) {
@@ -359,7 +358,7 @@ bool mpl_manifest_abi_sources(moonplan_value abi) {
 }
 
 static bool check_abi(const mpl_item *item, const moonplan_options *options, moonplan_error *err) {
-    moonplan_value abi = member(item->value, "abi");
+    moonplan_value abi = mpl_member(item->value, "abi");
     if (moonplan_value_type(abi) == MOONPLAN_NONE) return true;
     if (!mpl_manifest_abi_sources(abi)) return check_signatures(abi, options, err);
     moonplan_walk walk = moonplan_value_walk(abi);
@@ -392,7 +391,7 @@ static bool check_item(mpl_item *item, moonplan_text file, const moonplan_option
 static bool check_twice(const mpl_manifest *manifest, size_t n, moonplan_error *err) {
     for (size_t i = 0; i < n; i++)
         if (mpl_text_equal(manifest->items[i].name, manifest->items[n].name))
-            AT(err, member(manifest->items[n].value, "name"), MOONPLAN_PLUGIN_DUPLICATE,
+            AT(err, mpl_member(manifest->items[n].value, "name"), MOONPLAN_PLUGIN_DUPLICATE,
                "%q again; the file has it already", &manifest->items[n].name);
     return true;
 }

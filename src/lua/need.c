@@ -54,10 +54,6 @@ unsigned mpl_power_of(moonplan_text need, moonplan_text *name) {
         return false;                                                                              \
     } while (0)
 
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
-
 static bool is_object(moonplan_value value) {
     return moonplan_value_type(value) == MOONPLAN_OBJECT;
 }
@@ -115,26 +111,26 @@ static bool check_answer(moonplan_value one, moonplan_error *err) {
     static const char *const given[] = {"status", "headers", "body", NULL};
     if (!check_members(one, "an answer", names, "request, and response or error", err))
         return false;
-    moonplan_value request = member(one, "request"), response = member(one, "response");
-    moonplan_value error = member(one, "error");
+    moonplan_value request = mpl_member(one, "request"), response = mpl_member(one, "response");
+    moonplan_value error = mpl_member(one, "error");
     int64_t status;
     if (is_there(response) == is_there(error))
         REFUSE(err, one, "an answer has a response or an error");
     if (!check_members(request, "request", asked, "method, url, body", err)) return false;
-    if (moonplan_value_type(member(request, "url")) != MOONPLAN_STRING)
+    if (moonplan_value_type(mpl_member(request, "url")) != MOONPLAN_STRING)
         REFUSE(err, request, "a request has a url, a string");
-    if (!may_be_text(member(request, "method")) || !may_be_text(member(request, "body")))
+    if (!may_be_text(mpl_member(request, "method")) || !may_be_text(mpl_member(request, "body")))
         REFUSE(err, request, "method and body are strings");
     if (is_there(error)) return check_failure(error, "http.", err);
     if (!check_members(response, "response", given, "status, headers, body", err)) return false;
-    if (is_there(member(response, "status")) &&
-        (!moonplan_value_integer(member(response, "status"), &status) || status < 200 ||
+    if (is_there(mpl_member(response, "status")) &&
+        (!moonplan_value_integer(mpl_member(response, "status"), &status) || status < 200 ||
          status > 599))
-        REFUSE(err, member(response, "status"), "status must be an integer from 200 to 599");
-    if (!may_be_text(member(response, "body")))
-        REFUSE(err, member(response, "body"), "body must be a string");
-    return !is_there(member(response, "headers")) ||
-           check_texts(member(response, "headers"), "headers must be a table of values by name",
+        REFUSE(err, mpl_member(response, "status"), "status must be an integer from 200 to 599");
+    if (!may_be_text(mpl_member(response, "body")))
+        REFUSE(err, mpl_member(response, "body"), "body must be a string");
+    return !is_there(mpl_member(response, "headers")) ||
+           check_texts(mpl_member(response, "headers"), "headers must be a table of values by name",
                        "the value of a header", err);
 }
 
@@ -142,16 +138,16 @@ static bool check_reply(moonplan_value one, moonplan_error *err) {
     static const char *const names[] = {"method", "params", "result", "error", NULL};
     if (!check_members(one, "a reply", names, "method, params, and result or error", err))
         return false;
-    moonplan_value error = member(one, "error"), code = member(error, "code");
+    moonplan_value error = mpl_member(one, "error"), code = mpl_member(error, "code");
     int64_t number;
-    if (moonplan_value_type(member(one, "method")) != MOONPLAN_STRING)
+    if (moonplan_value_type(mpl_member(one, "method")) != MOONPLAN_STRING)
         REFUSE(err, one, "a reply has a method, a string");
-    if (is_there(member(one, "result")) == is_there(error))
+    if (is_there(mpl_member(one, "result")) == is_there(error))
         REFUSE(err, one, "a reply has a result or an error");
     if (!is_there(error)) return true;
     if (moonplan_value_type(error) == MOONPLAN_STRING) return check_failure(error, "rpc.", err);
     if (!is_object(error) || !moonplan_value_integer(code, &number) ||
-        moonplan_value_type(member(error, "message")) != MOONPLAN_STRING)
+        moonplan_value_type(mpl_member(error, "message")) != MOONPLAN_STRING)
         REFUSE(err, error,
                "error must be a table of code, an integer, message, a string, and data; or a code "
                "that begins with rpc.");

@@ -29,12 +29,6 @@ bool mpl_plugins_authorize(mpl_plugins *plugins, moonplan_text name, moonplan_er
     return copy != NULL;
 }
 
-static void add_text(mpl_builder *out, moonplan_text name, moonplan_text text) {
-    if (!text.bytes) return;
-    mpl_build_name(out, name);
-    mpl_build_string(out, text);
-}
-
 static void add_value(mpl_builder *out, moonplan_text name, moonplan_value value) {
     if (moonplan_value_type(value) == MOONPLAN_NONE) return;
     mpl_build_name(out, name);
@@ -46,13 +40,13 @@ static moonplan_document *make_request(const moonplan_want *want, const moonplan
     mpl_builder out;
     mpl_build_open_wide(&out, options);
     mpl_build_object(&out);
-    add_text(&out, MOONPLAN_TEXT("job_id"), want->job_id);
-    add_text(&out, MOONPLAN_TEXT("step_id"), want->step_id);
+    mpl_build_text_if(&out, "job_id", want->job_id);
+    mpl_build_text_if(&out, "step_id", want->step_id);
     mpl_build_name(&out, MOONPLAN_TEXT("capability"));
     mpl_build_object(&out);
-    add_text(&out, MOONPLAN_TEXT("name"), want->capability);
-    add_text(&out, MOONPLAN_TEXT("version"), want->version);
-    add_text(&out, MOONPLAN_TEXT("risk"), want->risk);
+    mpl_build_text_if(&out, "name", want->capability);
+    mpl_build_text_if(&out, "version", want->version);
+    mpl_build_text_if(&out, "risk", want->risk);
     mpl_build_end(&out);
     add_value(&out, MOONPLAN_TEXT("input"), want->input);
     add_value(&out, MOONPLAN_TEXT("caller"), want->caller);

@@ -6,6 +6,7 @@
 
 #include "../core/json_write.h"
 #include "../core/text.h"
+#include "../core/value.h"
 #include "serve.h"
 
 #define HEADERS_MOST 256
@@ -90,10 +91,6 @@ static mpl_served give(mpl_serving *s, unsigned status, size_t headers) {
     return MPL_SERVED;
 }
 
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
-
 static bool same_text(moonplan_value value, moonplan_text text) {
     moonplan_text string = moonplan_value_string(value);
     return string.bytes && mpl_text_equal(string, text);
@@ -111,14 +108,14 @@ static mpl_served play_failure(mpl_serving *s, moonplan_value value) {
 
 static bool plays(moonplan_value entry, mpl_serving *s) {
     static const moonplan_text get = {"GET", 3};
-    moonplan_value request = member(entry, "request"), method = member(request, "method");
-    moonplan_value body = member(request, "body");
+    moonplan_value request = mpl_member(entry, "request"), method = mpl_member(request, "method");
+    moonplan_value body = mpl_member(request, "body");
     if (moonplan_value_type(method) == MOONPLAN_NONE) {
         if (!mpl_text_equal(mpl_in_bytes(s, 0), get)) return false;
     } else if (!same_text(method, mpl_in_bytes(s, 0))) {
         return false;
     }
-    return same_text(member(request, "url"), mpl_in_bytes(s, 1)) &&
+    return same_text(mpl_member(request, "url"), mpl_in_bytes(s, 1)) &&
            (moonplan_value_type(body) == MOONPLAN_NONE || same_text(body, mpl_in_bytes(s, 3)));
 }
 
@@ -146,18 +143,18 @@ static mpl_served play_http(mpl_serving *s) {
         return mpl_refuse_memory(s);
     if (moonplan_value_type(entry) == MOONPLAN_NONE)
         return MPL_BREAK(s, "the example gives no answer to the request %t %q", &method, &url);
-    moonplan_value response = member(entry, "response");
+    moonplan_value response = mpl_member(entry, "response");
     if (moonplan_value_type(response) == MOONPLAN_NONE)
-        return play_failure(s, member(entry, "error"));
+        return play_failure(s, mpl_member(entry, "error"));
     int64_t status = 200;
-    moonplan_value_integer(member(response, "status"), &status);
-    moonplan_walk walk = moonplan_value_walk(member(response, "headers"));
+    moonplan_value_integer(mpl_member(response, "status"), &status);
+    moonplan_walk walk = moonplan_value_walk(mpl_member(response, "headers"));
     while (moonplan_walk_next(&walk)) {
         pack(&s->out->bytes, walk.name);
         pack(&s->out->bytes, moonplan_value_string(walk.value));
     }
     size_t headers = s->out->bytes.length;
-    moonplan_text body = moonplan_value_string(member(response, "body"));
+    moonplan_text body = moonplan_value_string(mpl_member(response, "body"));
     mpl_buffer_add(&s->out->bytes, body.bytes, body.length);
     return give(s, (unsigned)status, headers);
 }
@@ -212,12 +209,12 @@ static moonplan_document *read_request(mpl_serving *s) {
     moonplan_value root = {NULL, 0}, params = {NULL, 0};
     if (document) {
         root = moonplan_document_root(document);
-        params = member(root, "params");
+        params = mpl_member(root, "params");
     }
     int64_t id;
-    if (document && same_text(member(root, "jsonrpc"), MOONPLAN_TEXT("2.0")) &&
-        moonplan_value_string(member(root, "method")).bytes &&
-        moonplan_value_integer(member(root, "id"), &id) &&
+    if (document && same_text(mpl_member(root, "jsonrpc"), MOONPLAN_TEXT("2.0")) &&
+        moonplan_value_string(mpl_member(root, "method")).bytes &&
+        moonplan_value_integer(mpl_member(root, "id"), &id) &&
         (moonplan_value_type(params) == MOONPLAN_NONE ||
          moonplan_value_type(params) == MOONPLAN_ARRAY ||
          moonplan_value_type(params) == MOONPLAN_OBJECT))
@@ -250,8 +247,9 @@ static bool same_value(mpl_serving *s, moonplan_value a, moonplan_value b) {
 /* The entry of an example that answers the request, which `s->out->document` is. */
 static bool replies(moonplan_value entry, mpl_serving *s) {
     moonplan_value request = moonplan_document_root(s->out->document);
-    moonplan_value params = member(entry, "params"), given = member(request, "params");
-    if (!same_text(member(entry, "method"), moonplan_value_string(member(request, "method"))))
+    moonplan_value params = mpl_member(entry, "params"), given = mpl_member(request, "params");
+    if (!same_text(mpl_member(entry, "method"),
+                   moonplan_value_string(mpl_member(request, "method"))))
         return false;
     if (moonplan_value_type(params) == MOONPLAN_NONE) return true;
     if (moonplan_value_type(given) == MOONPLAN_NONE) return false;
@@ -261,15 +259,15 @@ static bool replies(moonplan_value entry, mpl_serving *s) {
 static mpl_served play_rpc(mpl_serving *s, moonplan_text name) {
     moonplan_value entry, list = mpl_given(s->call->doubles, "rpc");
     moonplan_value request = moonplan_document_root(s->out->document);
-    moonplan_text method = moonplan_value_string(member(request, "method"));
+    moonplan_text method = moonplan_value_string(mpl_member(request, "method"));
     list = moonplan_value_member(list, name.bytes, name.length);
     if (!find_double(s, list, replies, &entry)) return mpl_refuse_memory(s);
     if (moonplan_value_type(entry) == MOONPLAN_NONE)
         return MPL_BREAK(s, "the example gives no reply to %q from rpc:%t", &method, &name);
-    moonplan_value error = member(entry, "error"), result = member(entry, "result");
+    moonplan_value error = mpl_member(entry, "error"), result = mpl_member(entry, "result");
     if (moonplan_value_type(error) == MOONPLAN_STRING) return play_failure(s, error);
     bool failed = moonplan_value_type(error) != MOONPLAN_NONE;
-    moonplan_text id = moonplan_value_source(member(request, "id"));
+    moonplan_text id = moonplan_value_source(mpl_member(request, "id"));
     moonplan_text value = moonplan_value_source(failed ? error : result);
     mpl_buffer *out = &s->out->bytes;
     mpl_buffer_add(out, "{\"jsonrpc\":\"2.0\",\"id\":", 22);

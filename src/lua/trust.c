@@ -4,6 +4,7 @@
 
 #include "../core/build.h"
 #include "../core/text.h"
+#include "../core/value.h"
 #include "manifest.h"
 
 #define POLICY_NAME "trust.json"
@@ -87,14 +88,10 @@ static moonplan_document *read_document(mpl_trust *trust, const char *name, moon
     return document;
 }
 
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
-
 /* The isolation that a member `isolation` earns. */
 static bool read_isolation(bool *state, moonplan_value entry, moonplan_text whose,
                            moonplan_error *err) {
-    moonplan_value value = member(entry, "isolation");
+    moonplan_value value = mpl_member(entry, "isolation");
     moonplan_text text = moonplan_value_string(value);
     if (moonplan_value_type(value) == MOONPLAN_NONE) return true;
     *state = text.bytes && mpl_text_is(text, "state");
@@ -125,7 +122,7 @@ static bool is_digest(moonplan_text text) {
 
 static bool read_names(moonplan_value *out, moonplan_value entry, moonplan_text whose,
                        moonplan_error *err) {
-    *out = member(entry, "signs");
+    *out = mpl_member(entry, "signs");
     moonplan_walk walk = moonplan_value_walk(*out);
     bool fine = moonplan_value_type(*out) == MOONPLAN_ARRAY;
     if (moonplan_value_type(*out) == MOONPLAN_NONE) return true;
@@ -139,7 +136,7 @@ static bool read_names(moonplan_value *out, moonplan_value entry, moonplan_text 
 
 static bool read_key_entry(trusted_key *key, moonplan_value entry, moonplan_error *err) {
     static const char *const names[] = {"signs", "isolation", "expires", "revoked", NULL};
-    moonplan_value expires = member(entry, "expires"), revoked = member(entry, "revoked");
+    moonplan_value expires = mpl_member(entry, "expires"), revoked = mpl_member(entry, "revoked");
     moonplan_text end = moonplan_value_string(expires);
     if (!check_members(entry, names, key->name, err) ||
         !read_names(&key->signs, entry, key->name, err) ||
@@ -209,11 +206,11 @@ static bool read_pins(mpl_trust *trust, moonplan_value pins, moonplan_error *err
         TRUST(err, "the member pins of " POLICY_NAME " is no array");
     while (type == MOONPLAN_ARRAY && moonplan_walk_next(&walk)) {
         bool state;
-        moonplan_text name = moonplan_value_string(member(walk.value, "name"));
+        moonplan_text name = moonplan_value_string(mpl_member(walk.value, "name"));
         if (!check_members(walk.value, names, MOONPLAN_TEXT("a pin"), err)) return false;
         if (!name.bytes || !mpl_plugin_name(name))
             TRUST(err, POLICY_NAME " has a pin without the name of a plugin");
-        if (!is_digest(moonplan_value_string(member(walk.value, "digest"))))
+        if (!is_digest(moonplan_value_string(mpl_member(walk.value, "digest"))))
             TRUST(err, POLICY_NAME " pins %q to no digest of 64 lower-case digits", &name);
         if (!read_isolation(&state, walk.value, name, err)) return false;
     }
@@ -225,11 +222,11 @@ static bool read_policy(mpl_trust *trust, moonplan_error *err) {
     trust->policy = read_document(trust, POLICY_NAME, err);
     if (!trust->policy) return false;
     moonplan_value root = moonplan_document_root(trust->policy);
-    moonplan_value rule = member(root, "unsigned");
+    moonplan_value rule = mpl_member(root, "unsigned");
     moonplan_text text = moonplan_value_string(rule);
     if (!check_members(root, names, MOONPLAN_TEXT(POLICY_NAME), err) ||
-        !read_keys_policy(trust, member(root, "keys"), err) ||
-        !read_pins(trust, member(root, "pins"), err))
+        !read_keys_policy(trust, mpl_member(root, "keys"), err) ||
+        !read_pins(trust, mpl_member(root, "pins"), err))
         return false;
     trust->refuse_unsigned = text.bytes && mpl_text_is(text, "refuse");
     if (moonplan_value_type(rule) == MOONPLAN_NONE || trust->refuse_unsigned ||
@@ -443,8 +440,8 @@ static int find_pin(const mpl_trust *trust, moonplan_text name, mpl_verdict *out
     moonplan_walk walk = moonplan_value_walk(trust->pins);
     if (moonplan_value_type(trust->pins) == MOONPLAN_NONE) return 0;
     while (moonplan_walk_next(&walk)) {
-        moonplan_text digest = moonplan_value_string(member(walk.value, "digest"));
-        if (!mpl_text_equal(moonplan_value_string(member(walk.value, "name")), name)) continue;
+        moonplan_text digest = moonplan_value_string(mpl_member(walk.value, "digest"));
+        if (!mpl_text_equal(moonplan_value_string(mpl_member(walk.value, "name")), name)) continue;
         found = -1;
         if (memcmp(digest.bytes, out->digest, MPL_DIGEST_DIGITS) != 0) continue;
         out->origin = MPL_PINNED;

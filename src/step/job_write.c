@@ -78,12 +78,6 @@ static void name(mpl_builder *out, const char *member) {
     mpl_build_name(out, mpl_text_of(member));
 }
 
-static void write_text(mpl_builder *out, const char *member, moonplan_text text) {
-    if (!text.bytes) return;
-    name(out, member);
-    mpl_build_string(out, text);
-}
-
 static void write_value(mpl_builder *out, const char *member, moonplan_value value) {
     if (moonplan_value_type(value) == MOONPLAN_NONE) return;
     name(out, member);
@@ -94,7 +88,7 @@ static void write_time(mpl_builder *out, const char *member, int64_t time) {
     char text[25];
     if (time == MOONPLAN_NO_TIME) return;
     mpl_time_write(text, time);
-    write_text(out, member, mpl_text_of(text));
+    mpl_build_text_if(out, member, mpl_text_of(text));
 }
 
 static void value_or_null(mpl_builder *out, moonplan_value value) {
@@ -106,39 +100,39 @@ static void value_or_null(mpl_builder *out, moonplan_value value) {
 
 void mpl_failure_write(mpl_builder *out, const moonplan_failure *failure) {
     mpl_build_object(out);
-    write_text(out, "code", mpl_text_of(moonplan_code_name(failure->code)));
-    write_text(out, "message", failure->message);
+    mpl_build_text_if(out, "code", mpl_text_of(moonplan_code_name(failure->code)));
+    mpl_build_text_if(out, "message", failure->message);
     write_value(out, "detail", failure->detail);
     mpl_build_end(out);
 }
 
 void mpl_event_write(mpl_builder *out, const moonplan_event *event) {
     mpl_build_object(out);
-    write_text(out, "id", event->id);
-    write_text(out, "job_id", event->job_id);
-    write_text(out, "type", event->type);
+    mpl_build_text_if(out, "id", event->id);
+    mpl_build_text_if(out, "job_id", event->job_id);
+    mpl_build_text_if(out, "type", event->type);
     write_time(out, "time", event->time);
     name(out, "data");
     mpl_build_object(out);
-    write_text(out, "goal", event->goal);
-    write_text(out, "plan_digest", event->plan_digest);
-    write_text(out, "caller_digest", event->caller_digest);
+    mpl_build_text_if(out, "goal", event->goal);
+    mpl_build_text_if(out, "plan_digest", event->plan_digest);
+    mpl_build_text_if(out, "caller_digest", event->caller_digest);
     if (event->approvals.document) write_value(out, "approvals", event->approvals);
-    write_text(out, "step_id", event->step_id);
-    write_text(out, "capability", event->capability);
-    write_text(out, "version", event->version);
-    write_text(out, "risk", event->risk);
-    write_text(out, "input_digest", event->input_digest);
-    write_text(out, "result_digest", event->result_digest);
-    write_text(out, "approval", event->approval);
-    write_text(out, "outcome", event->outcome);
-    write_text(out, "reason", event->reason);
-    write_text(out, "name", event->name);
-    write_text(out, "file", event->file);
-    write_text(out, "digest", event->digest);
-    write_text(out, "key", event->key);
-    write_text(out, "decision", event->decision);
-    write_text(out, "isolation", event->isolation);
+    mpl_build_text_if(out, "step_id", event->step_id);
+    mpl_build_text_if(out, "capability", event->capability);
+    mpl_build_text_if(out, "version", event->version);
+    mpl_build_text_if(out, "risk", event->risk);
+    mpl_build_text_if(out, "input_digest", event->input_digest);
+    mpl_build_text_if(out, "result_digest", event->result_digest);
+    mpl_build_text_if(out, "approval", event->approval);
+    mpl_build_text_if(out, "outcome", event->outcome);
+    mpl_build_text_if(out, "reason", event->reason);
+    mpl_build_text_if(out, "name", event->name);
+    mpl_build_text_if(out, "file", event->file);
+    mpl_build_text_if(out, "digest", event->digest);
+    mpl_build_text_if(out, "key", event->key);
+    mpl_build_text_if(out, "decision", event->decision);
+    mpl_build_text_if(out, "isolation", event->isolation);
     if (event->error.code != MOONPLAN_OK) {
         name(out, "error");
         mpl_failure_write(out, &event->error);
@@ -216,13 +210,13 @@ void mpl_event_read(moonplan_event *out, moonplan_value event) {
 
 static void write_step(mpl_builder *out, const moonplan_step *step) {
     mpl_build_object(out);
-    write_text(out, "id", step->id);
-    write_text(out, "capability", step->capability);
-    write_text(out, "capability_version", step->version);
+    mpl_build_text_if(out, "id", step->id);
+    mpl_build_text_if(out, "capability", step->capability);
+    mpl_build_text_if(out, "capability_version", step->version);
     write_value(out, "input", step->input);
-    write_text(out, "reason", step->reason);
-    write_text(out, "idempotency_key", step->idempotency_key);
-    write_text(out, "status", mpl_text_of(moonplan_status_name(step->status)));
+    mpl_build_text_if(out, "reason", step->reason);
+    mpl_build_text_if(out, "idempotency_key", step->idempotency_key);
+    mpl_build_text_if(out, "status", mpl_text_of(moonplan_status_name(step->status)));
     if (step->status == MOONPLAN_COMPLETED) {
         name(out, "result");
         value_or_null(out, step->result);
@@ -252,9 +246,9 @@ void mpl_job_write_result(mpl_builder *out, const mpl_job *job) {
 void mpl_job_write(mpl_builder *out, const mpl_job *job) {
     const moonplan_step_plan *plan = job->plan;
     mpl_build_object(out);
-    write_text(out, "id", mpl_text_of(job->id));
-    write_text(out, "status", mpl_text_of(moonplan_status_name(job->status)));
-    write_text(out, "goal", plan->goal);
+    mpl_build_text_if(out, "id", mpl_text_of(job->id));
+    mpl_build_text_if(out, "status", mpl_text_of(moonplan_status_name(job->status)));
+    mpl_build_text_if(out, "goal", plan->goal);
     if (job->status == MOONPLAN_COMPLETED) {
         name(out, "result");
         mpl_job_write_result(out, job);
@@ -264,15 +258,16 @@ void mpl_job_write(mpl_builder *out, const mpl_job *job) {
         name(out, "error");
         mpl_failure_write(out, &failure);
     }
-    write_text(out, "idempotency_key", mpl_step_text(plan, plan->key));
-    if (job->evidence) write_text(out, "digest", mpl_text_of(job->evidence->plan));
+    mpl_build_text_if(out, "idempotency_key", mpl_step_text(plan, plan->key));
+    if (job->evidence) mpl_build_text_if(out, "digest", mpl_text_of(job->evidence->plan));
     write_time(out, "created", job->created);
     write_time(out, "started", job->started);
     write_time(out, "completed", job->completed);
     if (job->caller)
-        write_text(out, "caller_subject",
-                   moonplan_value_string(moonplan_value_member(moonplan_document_root(job->caller),
-                                                               "subject", sizeof "subject" - 1)));
+        mpl_build_text_if(
+            out, "caller_subject",
+            moonplan_value_string(moonplan_value_member(moonplan_document_root(job->caller),
+                                                        "subject", sizeof "subject" - 1)));
     name(out, "steps");
     mpl_build_array(out);
     for (size_t n = 0; n < plan->count; n++) {
@@ -295,9 +290,9 @@ void mpl_job_write(mpl_builder *out, const mpl_job *job) {
 void mpl_job_line(mpl_builder *out, moonplan_text id, moonplan_status status, moonplan_text goal,
                   int64_t created, int64_t completed) {
     mpl_build_object(out);
-    write_text(out, "id", id);
-    write_text(out, "status", mpl_text_of(moonplan_status_name(status)));
-    write_text(out, "goal", goal);
+    mpl_build_text_if(out, "id", id);
+    mpl_build_text_if(out, "status", mpl_text_of(moonplan_status_name(status)));
+    mpl_build_text_if(out, "goal", goal);
     write_time(out, "created", created);
     write_time(out, "completed", completed);
     mpl_build_end(out);

@@ -5,6 +5,7 @@
 
 #include "../core/listing.h"
 #include "../core/text.h"
+#include "../core/value.h"
 #include "reference.h"
 
 #define ABSENT UINT32_MAX
@@ -398,13 +399,9 @@ static void check_step(check *c, size_t n) {
 
 /* -- The plan ----------------------------------------------------------------*/
 
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
-
 static void check_version(check *c, moonplan_value root) {
     const mpl_admission *admission = c->admission;
-    moonplan_value version = member(root, "version");
+    moonplan_value version = mpl_member(root, "version");
     moonplan_type type = moonplan_value_type(version);
     moonplan_text text = moonplan_value_string(version);
     if (admission->version_count == 0) {
@@ -493,8 +490,8 @@ static void check_plan(check *c) {
         return;
     }
     check_version(c, root);
-    moonplan_value goal = member(root, "goal"), key = member(root, "idempotencyKey");
-    c->steps = member(root, "steps");
+    moonplan_value goal = mpl_member(root, "goal"), key = mpl_member(root, "idempotencyKey");
+    c->steps = mpl_member(root, "steps");
     if (!captured_faults(c, MPL_CAPTURE_PLAN)) {
         check_string(c, "goal", goal);
         check_string(c, "idempotencyKey", key);

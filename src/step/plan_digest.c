@@ -1,27 +1,20 @@
 /* The admission digest: what a plan is known by, to whoever asks whether it is the same one. */
-#include <string.h>
 
 #include "../core/build.h"
 #include "../core/digest.h"
 #include "plan.h"
 
-static void add_text(mpl_builder *out, const char *name, moonplan_text text) {
-    if (!text.bytes) return;
-    mpl_build_name(out, (moonplan_text){name, strlen(name)});
-    mpl_build_string(out, text);
-}
-
 static void add_step(mpl_builder *out, const moonplan_step *step) {
     mpl_build_object(out);
-    add_text(out, "id", step->id);
-    add_text(out, "capability", step->capability);
-    add_text(out, "capabilityVersion", step->version);
+    mpl_build_text_if(out, "id", step->id);
+    mpl_build_text_if(out, "capability", step->capability);
+    mpl_build_text_if(out, "capabilityVersion", step->version);
     if (moonplan_value_type(step->input) != MOONPLAN_NONE) {
         mpl_build_name(out, MOONPLAN_TEXT("input"));
         mpl_build_value(out, step->input);
     }
-    add_text(out, "reason", step->reason);
-    add_text(out, "idempotencyKey", step->idempotency_key);
+    mpl_build_text_if(out, "reason", step->reason);
+    mpl_build_text_if(out, "idempotencyKey", step->idempotency_key);
     mpl_build_end(out);
 }
 
@@ -35,8 +28,8 @@ bool moonplan_step_plan_digest(const moonplan_step_plan *plan, char out[65]) {
     builder.max_depth = builder.max_values = UINT64_MAX;
     if (builder.error.code == MOONPLAN_OK) {
         mpl_build_object(&builder);
-        add_text(&builder, "goal", plan->goal);
-        add_text(&builder, "idempotencyKey", mpl_step_text(plan, plan->key));
+        mpl_build_text_if(&builder, "goal", plan->goal);
+        mpl_build_text_if(&builder, "idempotencyKey", mpl_step_text(plan, plan->key));
         mpl_build_name(&builder, MOONPLAN_TEXT("steps"));
         mpl_build_array(&builder);
         for (size_t n = 0; n < plan->count; n++) {
