@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../../src/moonplan_lua.h"
-#include "check.h"
+#include "lua_alloc.h"
 
 static char folder[] = "/tmp/moonplan-engine-XXXXXX";
 
@@ -276,17 +276,6 @@ static void states_in_threads_do_not_meet(void) {
 
 /* -- Memory ------------------------------------------------------------------*/
 
-typedef struct counted {
-    counter count;
-    size_t in_a_row; /* requests that fail from fail_at on; 0: all of them */
-} counted;
-
-static void *alloc(void *data, void *block, size_t old_size, size_t new_size) {
-    counted *c = data;
-    if (c->in_a_row) c->count.fail_on = c->count.calls + 1 < c->count.fail_at + c->in_a_row;
-    return counter_alloc(&c->count, block, block ? old_size : 0, new_size);
-}
-
 /* What a chunk says at its end: "right", or a code. */
 static const char prelude[] =
     "local m, folder = ...\n"
@@ -322,7 +311,7 @@ static int open_module(lua_State *L) {
 static int play(const char *chunk, counted *c, size_t fail_at, size_t in_a_row) {
     memset(c, 0, sizeof *c);
     c->in_a_row = in_a_row;
-    lua_State *L = lua_newstate(alloc, c);
+    lua_State *L = lua_newstate(counted_alloc, c);
     if (!CHECK(L != NULL)) exit(1);
     lua_pushcfunction(L, open_module);
     CHECK(lua_pcall(L, 0, 1, 0) == LUA_OK);

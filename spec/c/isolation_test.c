@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "../../src/moonplan_lua.h"
-#include "check.h"
+#include "lua_alloc.h"
 
 static char folder[] = "/tmp/moonplan-isolation-XXXXXX";
 static const char *hostile; /* the path of the runner that is */
@@ -58,10 +58,6 @@ typedef struct host {
     counter count;
 } host;
 
-static void *alloc(void *data, void *block, size_t old_size, size_t new_size) {
-    return counter_alloc(data, block, block ? old_size : 0, new_size);
-}
-
 static const char prelude[] =
     "local moonplan, folder, runner = ...\n"
     "function engine(limits)\n"
@@ -80,7 +76,7 @@ static const char prelude[] =
 
 static void open_host(host *h, const char *runner) {
     memset(h, 0, sizeof *h);
-    h->L = lua_newstate(alloc, &h->count);
+    h->L = lua_newstate(lua_alloc, &h->count);
     luaL_openlibs(h->L);
     luaL_requiref(h->L, "moonplan", luaopen_moonplan, 0);
     if (luaL_loadstring(h->L, prelude) != LUA_OK) abort();
@@ -423,7 +419,7 @@ static void every_allocation_may_fail(void) {
         for (size_t n = 1;; n++) {
             counter count;
             memset(&count, 0, sizeof count);
-            lua_State *L = lua_newstate(alloc, &count);
+            lua_State *L = lua_newstate(lua_alloc, &count);
             luaL_requiref(L, "_G", luaopen_base, 1);
             luaL_requiref(L, "moonplan", luaopen_moonplan, 0);
             lua_replace(L, 1);

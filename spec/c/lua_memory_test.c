@@ -7,20 +7,8 @@
 #include <string.h>
 
 #include "../../src/moonplan_lua.h"
-#include "check.h"
+#include "lua_alloc.h"
 #include "samples.h"
-
-typedef struct counted {
-    counter count;
-    size_t in_a_row; /* requests that fail from fail_at on; 0: all of them */
-} counted;
-
-/* counter_alloc, told apart from Lua's habit to pass the kind of a new object as its old size. */
-static void *alloc(void *data, void *block, size_t old_size, size_t new_size) {
-    counted *c = data;
-    if (c->in_a_row) c->count.fail_on = c->count.calls + 1 < c->count.fail_at + c->in_a_row;
-    return counter_alloc(&c->count, block, block ? old_size : 0, new_size);
-}
 
 /* A chunk gets the module and the text; it answers "right" or a code, or raises. */
 typedef struct scene {
@@ -57,7 +45,7 @@ static answer judge(lua_State *L, int status, const char *chunk) {
 static answer play(const scene *s, counted *c, size_t fail_at, size_t in_a_row) {
     memset(c, 0, sizeof *c);
     c->in_a_row = in_a_row;
-    lua_State *L = lua_newstate(alloc, c);
+    lua_State *L = lua_newstate(counted_alloc, c);
     if (!L) return NO_STATE;
     int arguments = 0;
     lua_pushcfunction(L, open_module);
