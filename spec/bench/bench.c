@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../../src/call/lanes.h"
 #include "documents.h"
+#include "measure.h"
 #include "peers.h"
 
 #ifdef BENCH_OPENSSL
@@ -210,22 +210,9 @@ typedef struct contender {
 #define BATCH_SLICES 4
 
 #define CONTENDERS_MOST 16
-#define ROUNDS_MOST     200
 
 static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static int order(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *numbers, size_t count) {
-    qsort(numbers, count, sizeof *numbers, order);
-    return numbers[count / 2];
+    return clock_of(CLOCK_THREAD_CPUTIME_ID) / 1e6;
 }
 
 static double times[CONTENDERS_MOST][ROUNDS_MOST];
@@ -279,10 +266,7 @@ static double ratio(const char *above, const char *below) {
 }
 
 static double seconds_of(const char *name) {
-    size_t which = find(name);
-    double copy[ROUNDS_MOST];
-    memcpy(copy, times[which], round_count * sizeof *copy);
-    return median(copy, round_count);
+    return median(times[find(name)], round_count);
 }
 
 static void say(const char *what, const char *above, const char *below) {

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../../src/moonplan_lua.h"
+#include "measure.h"
 
 #define ROUNDS 21
 #define STEPS  1000
@@ -39,12 +39,6 @@ static const char setup[] =
     "function first() assert(assert(engine:run(one)).status == 'completed') end\n"
     "function close() engine:close() engine = nil collectgarbage() end\n";
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
-}
-
 static void run(lua_State *L, const char *chunk) {
     if (luaL_dostring(L, chunk) == LUA_OK) return;
     fprintf(stderr, "%s\n", lua_tostring(L, -1));
@@ -52,19 +46,9 @@ static void run(lua_State *L, const char *chunk) {
 }
 
 static double timed(lua_State *L, const char *chunk) {
-    double begun = now();
+    double begun = clock_of(CLOCK_MONOTONIC);
     run(L, chunk);
-    return now() - begun;
-}
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double list[ROUNDS]) {
-    qsort(list, ROUNDS, sizeof *list, compare);
-    return list[ROUNDS / 2];
+    return clock_of(CLOCK_MONOTONIC) - begun;
 }
 
 int main(void) {
@@ -94,7 +78,7 @@ int main(void) {
             many[round] = timed(L, "many()") / STEPS;
             run(L, "close()");
         }
-        double start = median(first), call = median(many);
+        double start = median(first, ROUNDS), call = median(many, ROUNDS);
         if (i == 0) {
             base = call;
             base_first = start;

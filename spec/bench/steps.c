@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../../src/host/sqlite.h"
 #include "../../src/lua/engine.h"
 #include "../../src/moonplan_lua.h"
+#include "measure.h"
 
 #define ROUNDS 15
 
@@ -25,12 +25,6 @@ static void *checked(void *pointer, const char *what) {
     if (pointer) return pointer;
     fprintf(stderr, "moonplan-bench-steps: %s\n", what);
     exit(1);
-}
-
-static double clock_of(clockid_t id) {
-    struct timespec time;
-    clock_gettime(id, &time);
-    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
 }
 
 /* -- Plans -------------------------------------------------------------------*/
@@ -243,23 +237,11 @@ enum {
     ROWS
 };
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(const double list[ROUNDS]) {
-    double sorted[ROUNDS];
-    memcpy(sorted, list, sizeof sorted);
-    qsort(sorted, ROUNDS, sizeof *sorted, compare);
-    return sorted[ROUNDS / 2];
-}
-
 /* The median of the quotients within the rounds. */
 static double ratio(const double above[ROUNDS], const double below[ROUNDS]) {
     double list[ROUNDS];
     for (int i = 0; i < ROUNDS; i++) list[i] = above[i] / below[i];
-    return median(list);
+    return median(list, ROUNDS);
 }
 
 static void measure_steps(void) {
@@ -272,7 +254,7 @@ static void measure_steps(void) {
         }
     printf("memory store; microseconds of processor time a step\n");
     for (size_t i = 0; i < ROWS; i++) {
-        double time = median(rows[i].times);
+        double time = median(rows[i].times, ROUNDS);
         printf("  %-50s %7.3f", rows[i].name, time);
         if (i <= STATE_MOST) printf("  %9.0f steps/s", 1e6 / time);
         printf("\n");
@@ -364,11 +346,11 @@ static void measure_file(void) {
         many[round] = wall(&begun) / (3 * JOBS);
     }
     printf("store in a file; microseconds on the clock a step\n");
-    printf("  %-50s %7.0f\n", "two bare commits", median(two));
-    printf("  %-50s %7.0f  %9.0f steps/s\n", "a step of a job that is alone", median(one),
-           1e6 / median(one));
-    printf("  %-50s %7.0f  %9.0f steps/s\n", "a step of 64 jobs of three", median(many),
-           1e6 / median(many));
+    printf("  %-50s %7.0f\n", "two bare commits", median(two, ROUNDS));
+    printf("  %-50s %7.0f  %9.0f steps/s\n", "a step of a job that is alone", median(one, ROUNDS),
+           1e6 / median(one, ROUNDS));
+    printf("  %-50s %7.0f  %9.0f steps/s\n", "a step of 64 jobs of three", median(many, ROUNDS),
+           1e6 / median(many, ROUNDS));
     printf("  %-50s %7.2f\n", "alone over two bare commits", ratio(one, two));
     printf("  %-50s %7.2f\n", "alone over one of many", ratio(one, many));
     moonplan_engine_free(in_file);
