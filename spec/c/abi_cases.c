@@ -20,21 +20,13 @@
 #include "../../src/core/text.h"
 #include "cases.h"
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
-
 static moonplan_text text(moonplan_value request, const char *name) {
-    return moonplan_value_string(member(request, name));
+    return moonplan_value_string(mpl_member(request, name));
 }
 
 static int64_t number(moonplan_value request, const char *name) {
     int64_t found = 0;
-    moonplan_value_integer(member(request, name), &found);
+    moonplan_value_integer(mpl_member(request, name), &found);
     return found;
 }
 
@@ -72,7 +64,7 @@ static void op_abi(mpl_builder *out, const moonplan_abi *abi) {
     for (size_t i = 0; i < moonplan_abi_count(abi); i++) {
         const moonplan_abi_entry *entry = moonplan_abi_at(abi, i);
         mpl_build_object(out);
-        answer_text(out, "kind", text_of(kinds[entry->kind]));
+        answer_text(out, "kind", mpl_text_of(kinds[entry->kind]));
         answer_text(out, "signature", entry->signature);
         answer_hex(out, "selector", entry->selector, 4);
         mpl_build_end(out);
@@ -93,7 +85,7 @@ static void op_encode(mpl_builder *out, const moonplan_abi_entry *entry, moonpla
     mpl_alloc alloc = mpl_alloc_of(NULL);
     mpl_buffer digits;
     mpl_buffer_open(&digits, &alloc);
-    if (moonplan_abi_encode(entry, to_hex, &digits, member(request, "arguments"), NULL, &err)) {
+    if (moonplan_abi_encode(entry, to_hex, &digits, mpl_member(request, "arguments"), NULL, &err)) {
         mpl_build_object(out);
         answer_text(out, "data", (moonplan_text){digits.bytes, digits.length});
         mpl_build_end(out);
@@ -106,7 +98,7 @@ static void op_encode(mpl_builder *out, const moonplan_abi_entry *entry, moonpla
 static void op_decode(mpl_builder *out, const moonplan_abi_entry *entry, moonplan_value request) {
     moonplan_error err;
     raw_bytes raw = bytes_of(text(request, "data"));
-    bool strict = moonplan_value_type(member(request, "strict")) == MOONPLAN_TRUE;
+    bool strict = moonplan_value_type(mpl_member(request, "strict")) == MOONPLAN_TRUE;
     moonplan_abi_data *data = moonplan_abi_decode(entry, raw.bytes, raw.length, strict, NULL, &err);
     free(raw.bytes);
     if (!data) {
@@ -114,12 +106,13 @@ static void op_decode(mpl_builder *out, const moonplan_abi_entry *entry, moonpla
         return;
     }
     mpl_build_object(out);
-    mpl_build_name(out, text_of("arguments"));
+    mpl_build_name(out, mpl_text_of("arguments"));
     answer_document(out, moonplan_abi_data_document(data, NULL, &err), &err);
-    mpl_build_name(out, text_of("notes"));
+    mpl_build_name(out, mpl_text_of("notes"));
     mpl_build_array(out);
     for (size_t i = 0; i < moonplan_abi_data_note_count(data); i++)
-        mpl_build_string(out, text_of(moonplan_code_name(moonplan_abi_data_note(data, i)->code)));
+        mpl_build_string(out,
+                         mpl_text_of(moonplan_code_name(moonplan_abi_data_note(data, i)->code)));
     mpl_build_end(out);
     mpl_build_end(out);
     moonplan_abi_data_free(data);
@@ -157,14 +150,14 @@ static void answer_conversion(mpl_builder *out, const moonplan_document *documen
     mpl_build_object(out);
     answer_text(out, "text", moonplan_value_source(moonplan_document_root(document)));
     answer_hex(out, "digest", digest, sizeof digest);
-    mpl_build_name(out, text_of("lost"));
+    mpl_build_name(out, mpl_text_of("lost"));
     mpl_build_array(out);
     for (size_t i = 0; i < moonplan_error_list_count(lost); i++) {
         const moonplan_error *one = moonplan_error_list_at(lost, i);
         mpl_build_object(out);
-        answer_text(out, "code", text_of(moonplan_code_name(one->code)));
+        answer_text(out, "code", mpl_text_of(moonplan_code_name(one->code)));
         answer_text(out, "at", (moonplan_text){one->at, one->at_length});
-        answer_text(out, "message", text_of(one->message));
+        answer_text(out, "message", mpl_text_of(one->message));
         mpl_build_end(out);
     }
     mpl_build_end(out);
@@ -209,7 +202,7 @@ static bool is(moonplan_value request, const char *op) {
 
 static void answer_with(mpl_builder *out, moonplan_value request, const moonplan_abi *abi) {
     moonplan_error err;
-    moonplan_abi_source handed = {.abi = abi, .origin = text_of("the ABI handed in")};
+    moonplan_abi_source handed = {.abi = abi, .origin = mpl_text_of("the ABI handed in")};
     size_t count = abi ? 1 : 0;
     moonplan_review_context context = {
         .sources = &handed, .source_count = count, .now = (uint64_t)number(request, "now")};

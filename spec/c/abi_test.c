@@ -17,10 +17,6 @@
 
 /* -- Encoding and decoding in one line ------------------------------------------*/
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 static unsigned nibble(char digit) {
     return (unsigned)(digit <= '9' ? digit - '0' : (digit | 32) - 'a' + 10);
 }
@@ -594,13 +590,8 @@ static void test_fragments(void) {
 
 /* -- Random values of random types ------------------------------------------------------*/
 
-static uint64_t state;
-
-static uint32_t below(uint32_t limit) { /* splitmix64 */
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (uint32_t)((z ^ z >> 31) % limit);
+static uint32_t below(uint32_t limit) {
+    return (uint32_t)random_below(limit);
 }
 
 static void random_hex(sample *out, size_t length) {
@@ -813,7 +804,7 @@ static void test_random(void) {
     const char *chosen = getenv("MOONPLAN_SEED");
     uint64_t seed = chosen ? strtoull(chosen, NULL, 0) : 20240917;
     printf("# seed %llu (MOONPLAN_SEED)\n", (unsigned long long)seed);
-    state = seed;
+    random_seed(seed);
     for (int i = 0; i < 10000; i++) round_trip();
 }
 

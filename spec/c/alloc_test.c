@@ -119,7 +119,7 @@ static void each_way(sample bytes, bool is_document, bool is_plan) {
     sample_free(&bytes);
 }
 
-static sample text_of(const char *bytes) {
+static sample sample_of(const char *bytes) {
     sample out = {NULL, 0, 0};
     sample_add(&out, "%s", bytes);
     return out;
@@ -154,8 +154,9 @@ static void documents(void) {
                                       "[\"\xff\"]",
                                       "{} {}",
                                       members_twice};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) each_way(text_of(good[i]), true, false);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) each_way(text_of(bad[i]), false, false);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        each_way(sample_of(good[i]), true, false);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) each_way(sample_of(bad[i]), false, false);
     sample deep = {NULL, 0, 0};
     sample_repeat(&deep, "[", 200);
     each_way(deep, false, false);

@@ -11,10 +11,6 @@
 static const moonplan_address public_address = {4, {93, 184, 216, 34}};
 static const moonplan_address private_address = {4, {10, 0, 0, 7}};
 
-static moonplan_text text_of(const char *bytes) {
-    return (moonplan_text){bytes, strlen(bytes)};
-}
-
 /* An envelope for this body, made by the library; the URL may be NULL. */
 static sample envelope(const char *url, const char *body) {
     sample out = {NULL, 0, 0};

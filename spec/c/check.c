@@ -7,9 +7,14 @@
 /* One process, one thread of tests: a count of failures may be global here. */
 static size_t failed, tests, tests_failed;
 
+static uint64_t random_state = 8410;
+
+void random_seed(uint64_t seed) {
+    random_state = seed;
+}
+
 uint64_t random_next(void) {
-    static uint64_t state = 8410;
-    uint64_t mixed = (state += 0x9e3779b97f4a7c15u);
+    uint64_t mixed = (random_state += 0x9e3779b97f4a7c15u);
     mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
     mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
     return mixed ^ mixed >> 31;

@@ -5,6 +5,8 @@
 #ifndef MOONPLAN_SPEC_CHECK_H
 #define MOONPLAN_SPEC_CHECK_H
 
+#include <string.h>
+
 #include "../../src/moonplan.h"
 
 #define CHECK(condition)           check((condition), __FILE__, __LINE__, #condition)
@@ -20,7 +22,24 @@ void check_skip(const char *why);
 size_t check_failures(void);
 int check_end(void);
 
-/* Numbers that are the same in every run (splitmix64). */
+static inline moonplan_text text_of(const char *bytes) {
+    return (moonplan_text){bytes, strlen(bytes)};
+}
+
+static inline bool is_text(moonplan_text text, const char *expected) {
+    return text.length == strlen(expected) && memcmp(text.bytes, expected, text.length) == 0;
+}
+
+static inline moonplan_value member(moonplan_value object, const char *name) {
+    return moonplan_value_member(object, name, strlen(name));
+}
+
+static inline moonplan_text text_member(moonplan_value object, const char *name) {
+    return moonplan_value_string(member(object, name));
+}
+
+/* Numbers that are the same in every run (splitmix64), or for every seed. */
+void random_seed(uint64_t seed);
 uint64_t random_next(void);
 size_t random_below(size_t end);
 

@@ -17,10 +17,6 @@ static moonplan_value at(const moonplan_document *document, const char *pointer)
     return moonplan_document_at(document, pointer, strlen(pointer));
 }
 
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
-
 static void frees_take_null(void) {
     moonplan_document_free(NULL);
     moonplan_call_plan_free(NULL);

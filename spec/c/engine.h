@@ -9,19 +9,6 @@
 
 #include "check.h"
 
-static inline moonplan_text text_of(const char *bytes) {
-    return (moonplan_text){bytes, strlen(bytes)};
-}
-
-static inline bool is_text(moonplan_text text, const char *expected) {
-    return text.length == strlen(expected) && memcmp(text.bytes, expected, text.length) == 0;
-}
-
-/* An object's member that is a string. */
-static inline moonplan_text text_member(moonplan_value value, const char *name) {
-    return moonplan_value_string(moonplan_value_member(value, name, strlen(name)));
-}
-
 /* -- What happened, as one line ------------------------------------------------*/
 
 static char trace[4000];

@@ -13,10 +13,6 @@
 #include "check.h"
 #include "samples.h"
 
-static moonplan_text text_of(const char *bytes) {
-    return (moonplan_text){bytes, strlen(bytes)};
-}
-
 /* -- Keccak -------------------------------------------------------------------*/
 
 static void keccak_in_pieces_is_keccak_at_once(void) {

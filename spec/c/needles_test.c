@@ -17,10 +17,6 @@ static size_t draw(size_t below) {
     return (size_t)(state % below);
 }
 
-static moonplan_text text_of(const char *text) {
-    return (moonplan_text){text, strlen(text)};
-}
-
 /* -- The law -----------------------------------------------------------------*/
 
 static bool begins(moonplan_text text, size_t at, moonplan_text with) {

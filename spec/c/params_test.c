@@ -8,10 +8,6 @@
 #include "../../src/core/text.h"
 #include "check.h"
 
-static moonplan_text text_of(const char *bytes) {
-    return (moonplan_text){bytes, strlen(bytes)};
-}
-
 /* -- Memory -------------------------------------------------------------------*/
 
 static const char declared[] =

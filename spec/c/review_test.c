@@ -628,16 +628,8 @@ static void test_findings_flood(void) {
 
 /* -- Descriptions handed in -------------------------------------------------------------*/
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 static moonplan_value call_of(const moonplan_review *review) {
     return moonplan_document_at(moonplan_review_document(review), "/steps/0/call", 13);
-}
-
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
 }
 
 static void test_sources(void) {

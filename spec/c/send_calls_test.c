@@ -13,23 +13,7 @@
 #define ADDRESS_1 "0x1111111111111111111111111111111111111111"
 #define ADDRESS_2 "0x2222222222222222222222222222222222222222"
 
-static moonplan_text text_of(const char *literal) {
-    return (moonplan_text){literal, strlen(literal)};
-}
-
 static const moonplan_text nobody = {NULL, 0};
-
-static moonplan_value member(moonplan_value object, const char *name) {
-    return moonplan_value_member(object, name, strlen(name));
-}
-
-static moonplan_text text_member(moonplan_value object, const char *name) {
-    return moonplan_value_string(member(object, name));
-}
-
-static bool is(moonplan_text text, const char *literal) {
-    return text.length == strlen(literal) && memcmp(text.bytes, literal, text.length) == 0;
-}
 
 static moonplan_call_plan *plan_of(const char *text, size_t length) {
     moonplan_options options;
@@ -80,7 +64,7 @@ static bool plan_to_calls(moonplan_value given, moonplan_value expect) {
         digest_of(digest, plan);
         right = right && made.length == wanted.length &&
                 memcmp(made.bytes, wanted.bytes, made.length) == 0 &&
-                is(text_member(expect, "plan_digest"), digest);
+                is_text(text_member(expect, "plan_digest"), digest);
     }
     moonplan_document_free(batch);
     moonplan_call_plan_free(plan);
@@ -117,7 +101,7 @@ static bool calls_to_plan(moonplan_value given, moonplan_value expect) {
         digest_of(digest, plan);
         right = right && made.length == wanted.length &&
                 memcmp(made.bytes, wanted.bytes, made.length) == 0 &&
-                is(text_member(expect, "plan_digest"), digest);
+                is_text(text_member(expect, "plan_digest"), digest);
     }
     moonplan_call_plan_free(plan);
     sample_free(&text);
@@ -133,7 +117,7 @@ static void test_cases(void) {
     moonplan_walk walk = moonplan_value_walk(member(moonplan_document_root(document), "cases"));
     while (moonplan_walk_next(&walk)) {
         moonplan_value expect = member(walk.value, "expect");
-        bool out = is(text_member(walk.value, "direction"), "plan_to_sendcalls");
+        bool out = is_text(text_member(walk.value, "direction"), "plan_to_sendcalls");
         bool right = out ? plan_to_calls(walk.value, expect) : calls_to_plan(walk.value, expect);
         moonplan_text id = text_member(walk.value, "id");
         if (!right) printf("# case %.*s\n", (int)id.length, id.bytes);

@@ -33,10 +33,6 @@ static bool take(void *data, const char *bytes, size_t length) {
 
 static const moonplan_text none = {NULL, 0};
 
-static moonplan_text text_of(const char *text) {
-    return (moonplan_text){text, strlen(text)};
-}
-
 /* -- What the tool made: minisign -G -W, -S -H, -S -l ------------------------*/
 
 static const char tool_file[] = "what is signed\n";

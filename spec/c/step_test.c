@@ -9,10 +9,6 @@
 #include "../../src/step/job.h"
 #include "check.h"
 
-static moonplan_text text_of(const char *bytes) {
-    return (moonplan_text){bytes, strlen(bytes)};
-}
-
 static moonplan_document *parse(const char *json) {
     moonplan_error err;
     moonplan_document *document = moonplan_document_parse(json, strlen(json), NULL, &err);

@@ -173,10 +173,6 @@ static void a_sink_ends_the_canonical_form(void) {
     sample_free(&text);
 }
 
-static moonplan_text text_of(const char *bytes) {
-    return (moonplan_text){bytes, strlen(bytes)};
-}
-
 /* All at once, each where it is in the document, and the first is the error. */
 static void the_situation_is_judged_whole(void) {
     sample text = request_rich();
