@@ -155,6 +155,14 @@ bool mpl_lua_again(lua_State *L, mpl_lua_work *work, int *attempts) {
     return true;
 }
 
+bool mpl_lua_parse(lua_State *L, mpl_lua_work *work, moonplan_text text,
+                   const moonplan_options *options) {
+    int attempts = 0;
+    do work->document = moonplan_document_parse(text.bytes, text.length, options, &work->err);
+    while (!work->document && mpl_lua_again(L, work, &attempts));
+    return work->document != NULL;
+}
+
 void mpl_lua_weigh(lua_State *L, size_t bytes) {
     size_t kib = bytes / 1024 + 1;
     /* A step would run even in a state whose owner has stopped the collector. */

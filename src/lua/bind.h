@@ -113,6 +113,9 @@ bool mpl_lua_pop_error(lua_State *L, mpl_buffer *text, mpl_buffer *code);
  * worth one more attempt. C memory that hangs from unreachable userdata is only given back by a
  * collection, which C's allocations do not set off. */
 bool mpl_lua_again(lua_State *L, mpl_lua_work *work, int *attempts);
+/* The text as work->document; false with work->err. */
+bool mpl_lua_parse(lua_State *L, mpl_lua_work *work, moonplan_text text,
+                   const moonplan_options *options);
 /* Tell the collector that a userdata holds so many bytes that it does not see. */
 void mpl_lua_weigh(lua_State *L, size_t bytes);
 

@@ -269,8 +269,7 @@ int mpl_lua_sign_approval(lua_State *L) {
     moonplan_options_init(&options);
     mpl_lua_alloc(L, &options);
     mpl_lua_work *work = mpl_lua_work_new(L);
-    work->document = moonplan_document_parse(text.bytes, text.length, &options, &work->err);
-    if (!work->document) return mpl_lua_refuse(L, work, text);
+    if (!mpl_lua_parse(L, work, text, &options)) return mpl_lua_refuse(L, work, text);
     moonplan_document *approval =
         moonplan_approval_sign_new(work->document, key, &options, &work->err);
     if (!approval) return mpl_lua_refuse(L, work, text);

@@ -10,10 +10,7 @@ static int decode(lua_State *L) {
     mpl_lua_work *work = mpl_lua_work_new(L);
     moonplan_options options;
     mpl_lua_options(L, 2, &options, work, NULL);
-    int attempts = 0;
-    do work->document = moonplan_document_parse(text.bytes, text.length, &options, &work->err);
-    while (!work->document && mpl_lua_again(L, work, &attempts));
-    if (!work->document) return mpl_lua_refuse(L, work, text);
+    if (!mpl_lua_parse(L, work, text, &options)) return mpl_lua_refuse(L, work, text);
     mpl_lua_budget budget = mpl_lua_budget_of(&options.limits);
     if (!mpl_lua_push(L, moonplan_document_root(work->document), &budget, &work->err))
         return mpl_lua_refuse(L, work, text);

@@ -38,11 +38,9 @@ static int kind(lua_State *L) {
     mpl_lua_work *work = mpl_lua_work_new(L);
     moonplan_options options;
     mpl_lua_options(L, 2, &options, work, NULL);
-    int attempts = 0;
-    do work->document = moonplan_document_parse(text.bytes, text.length, &options, &work->err);
-    while (!work->document && mpl_lua_again(L, work, &attempts));
     moonplan_kind found = MOONPLAN_KIND_NONE;
-    if (work->document) found = moonplan_document_kind(work->document, &work->err);
+    if (mpl_lua_parse(L, work, text, &options))
+        found = moonplan_document_kind(work->document, &work->err);
     if (found == MOONPLAN_KIND_NONE) return mpl_lua_refuse(L, work, text);
     lua_pushstring(L, moonplan_kind_name(found));
     mpl_lua_work_close(work);

@@ -43,4 +43,9 @@ moonplan_typed_data **mpl_lua_new_request(lua_State *L, int text);
  * proved to come from, "" for none: it counts, whatever is said later. */
 void mpl_lua_prove_origin(lua_State *L, int index);
 
+/* Push a slot for a review, which is collected with it. */
+moonplan_review **mpl_lua_new_review(lua_State *L);
+/* Push what the review in the slot says, and free it; or refuse where there is none. */
+int mpl_lua_give_review(lua_State *L, moonplan_review **review, mpl_lua_work *work);
+
 #endif

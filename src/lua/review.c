@@ -4,7 +4,7 @@
 
 static int review_gc(lua_State *L);
 static const luaL_Reg review_own[] = {{"__gc", review_gc}, {NULL, NULL}};
-static const mpl_lua_type review_type = {"moonplan.plan_review", "a review", review_own};
+static const mpl_lua_type review_type = {"moonplan.review", "a review", review_own};
 
 static int review_gc(lua_State *L) {
     moonplan_review **self = mpl_lua_check(L, 1, &review_type);
@@ -14,9 +14,22 @@ static int review_gc(lua_State *L) {
     return 0;
 }
 
+moonplan_review **mpl_lua_new_review(lua_State *L) {
+    return mpl_lua_new(L, &review_type, sizeof(void *), 0);
+}
+
+int mpl_lua_give_review(lua_State *L, moonplan_review **review, mpl_lua_work *work) {
+    if (!*review) return mpl_lua_refuse(L, work, (moonplan_text){NULL, 0});
+    mpl_lua_push_value(L, moonplan_document_root(moonplan_review_document(*review)));
+    moonplan_review_free(*review);
+    *review = NULL;
+    mpl_lua_work_close(work);
+    return 1;
+}
+
 int mpl_lua_review(lua_State *L) {
     lua_settop(L, 2);
-    moonplan_review **review = mpl_lua_new(L, &review_type, sizeof(void *), 0);
+    moonplan_review **review = mpl_lua_new_review(L);
     mpl_lua_work *work = mpl_lua_work_new(L);
     moonplan_options options;
     mpl_lua_reading reading;
@@ -28,12 +41,7 @@ int mpl_lua_review(lua_State *L) {
     int attempts = 0;
     do *review = moonplan_review_new(plan, &reading.context, &options, &work->err);
     while (!*review && mpl_lua_again(L, work, &attempts));
-    if (!*review) return mpl_lua_refuse(L, work, (moonplan_text){NULL, 0});
-    mpl_lua_push_value(L, moonplan_document_root(moonplan_review_document(*review)));
-    moonplan_review_free(*review);
-    *review = NULL;
-    mpl_lua_work_close(work);
-    return 1;
+    return mpl_lua_give_review(L, review, work);
 }
 
 int mpl_lua_findings(lua_State *L) {

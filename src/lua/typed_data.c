@@ -201,23 +201,11 @@ static int request_explain(lua_State *L) {
     return 1;
 }
 
-static int review_gc(lua_State *L);
-static const luaL_Reg review_own[] = {{"__gc", review_gc}, {NULL, NULL}};
-static const mpl_lua_type review_type = {"moonplan.review", "a review", review_own};
-
-static int review_gc(lua_State *L) {
-    moonplan_review **self = mpl_lua_check(L, 1, &review_type);
-    moonplan_review *review = *self;
-    *self = NULL;
-    moonplan_review_free(review);
-    return 0;
-}
-
 /* request:review(options) */
 static int request_review(lua_State *L) {
     const moonplan_typed_data *request = check_request(L, 1);
     lua_settop(L, 2);
-    moonplan_review **review = mpl_lua_new(L, &review_type, sizeof(void *), 0);
+    moonplan_review **review = mpl_lua_new_review(L);
     mpl_lua_work *work = mpl_lua_work_new(L);
     moonplan_options options;
     struct asked asked;
@@ -228,12 +216,7 @@ static int request_review(lua_State *L) {
     int attempts = 0;
     do *review = moonplan_typed_data_review_new(request, &context, &options, &work->err);
     while (!*review && mpl_lua_again(L, work, &attempts));
-    if (!*review) return mpl_lua_refuse(L, work, (moonplan_text){NULL, 0});
-    mpl_lua_push_value(L, moonplan_document_root(moonplan_review_document(*review)));
-    moonplan_review_free(*review);
-    *review = NULL;
-    mpl_lua_work_close(work);
-    return 1;
+    return mpl_lua_give_review(L, review, work);
 }
 
 /* request:source(pointer): the JSON text of a value as it stands in the document. */
@@ -370,12 +353,11 @@ static int check_reply(lua_State *L, judge holds) {
     moonplan_options options;
     mpl_lua_options(L, 3, &options, work, NULL);
     int attempts = 0;
-    bool fine;
-    do {
-        if (!work->document)
-            work->document = moonplan_document_parse(text.bytes, text.length, &options, &work->err);
-        fine = work->document && holds(work->document, request, &options, &work->err);
-    } while (!fine && mpl_lua_again(L, work, &attempts));
+    bool fine = mpl_lua_parse(L, work, text, &options);
+    if (fine) {
+        do fine = holds(work->document, request, &options, &work->err);
+        while (!fine && mpl_lua_again(L, work, &attempts));
+    }
     if (!fine) return mpl_lua_refuse(L, work, text);
     mpl_lua_work_close(work);
     lua_pushboolean(L, 1);
