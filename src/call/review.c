@@ -61,9 +61,6 @@ void mpl_review_text(mpl_review_run *run, moonplan_value value, const char *what
 static void review_step(mpl_review_run *run, const moonplan_call *call, size_t step) {
     mpl_builder *builder = &run->builder;
     char at[MPL_STEP_POINTER], id[20];
-    size_t digits = sizeof id, rest = step;
-    do id[--digits] = (char)('0' + rest % 10);
-    while (rest /= 10);
     size_t length = (call->data.length - 2) / 2;
     uint8_t target[20], *data = mpl_arena_take(&run->arena, length + 1);
     if (!data) {
@@ -74,7 +71,7 @@ static void review_step(mpl_review_run *run, const moonplan_call *call, size_t s
     mpl_hex_decode(target, call->to.bytes + 2, 20);
     mpl_step_pointer(at, step, "transaction");
     mpl_scene scene = {.step = step,
-                       .id = {id + digits, sizeof id - digits},
+                       .id = {id, mpl_number_write(id, step)},
                        .at = at,
                        .caller = run->sender,
                        .to = target,

@@ -16,10 +16,8 @@ typedef struct inner {
 
 static bool next_id(inner *in, mpl_scene *scene) {
     char digits[20];
-    size_t at = sizeof digits, number = ++in->count;
-    do digits[--at] = (char)('0' + number % 10);
-    while (number /= 10);
-    size_t outer = in->outer->id.length, length = outer + 1 + sizeof digits - at;
+    size_t count = mpl_number_write(digits, ++in->count);
+    size_t outer = in->outer->id.length, length = outer + 1 + count;
     char *id = mpl_arena_take(&in->run->arena, length);
     if (!id) {
         in->run->no_memory = true;
@@ -27,7 +25,7 @@ static bool next_id(inner *in, mpl_scene *scene) {
     }
     memcpy(id, in->outer->id.bytes, outer);
     id[outer] = '.';
-    memcpy(id + outer + 1, digits + at, sizeof digits - at);
+    memcpy(id + outer + 1, digits, count);
     scene->id = (moonplan_text){id, length};
     return true;
 }

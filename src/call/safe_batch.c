@@ -184,14 +184,10 @@ static moonplan_document *arguments_of(mpl_conversion *c, const moonplan_abi_ent
     moonplan_walk inputs = moonplan_value_walk(mpl_member(method, "inputs"));
     for (uint32_t i = 0; i < entry->inputs.size && !mpl_convert_failed(c); i++) {
         char digits[20];
-        size_t at = sizeof digits, rest = i;
         moonplan_walk_next(&inputs);
         moonplan_text name = moonplan_value_string(mpl_member(inputs.value, "name"));
-        if (!name.length) { /* the builder takes its number then */
-            do digits[--at] = (char)('0' + rest % 10);
-            while (rest /= 10);
-            name = (moonplan_text){digits + at, sizeof digits - at};
-        }
+        /* The builder takes its number then. */
+        if (!name.length) name = (moonplan_text){digits, mpl_number_write(digits, i)};
         moonplan_value value = moonplan_value_member(values, name.bytes, name.length);
         if (moonplan_value_type(value) == MOONPLAN_NONE)
             MPL_REFUSE(c, CONVERT_SHAPE, values, "there is no value for %q", &name);

@@ -185,12 +185,7 @@ void mpl_build_boolean(mpl_builder *builder, bool truth) {
 
 void mpl_build_integer(mpl_builder *builder, int64_t integer) {
     char text[20];
-    size_t at = sizeof text;
-    uint64_t rest = integer < 0 ? (uint64_t) - (integer + 1) + 1 : (uint64_t)integer;
-    do text[--at] = (char)('0' + rest % 10);
-    while (rest /= 10);
-    if (integer < 0) text[--at] = '-';
-    scalar(builder, MOONPLAN_INTEGER, text + at, sizeof text - at);
+    scalar(builder, MOONPLAN_INTEGER, text, mpl_integer_write(text, integer));
 }
 
 void mpl_build_number(mpl_builder *builder, moonplan_text literal) {

@@ -54,18 +54,9 @@ void mpl_pointer_name(mpl_pointer *pointer, moonplan_text name) {
     if (from < name.length) pointer_add(pointer, name.bytes + from, name.length - from);
 }
 
-static size_t write_number(char out[20], uint64_t number) {
-    char digits[20];
-    size_t count = 0;
-    do digits[count++] = (char)('0' + number % 10);
-    while (number /= 10);
-    for (size_t i = 0; i < count; i++) out[i] = digits[count - 1 - i];
-    return count;
-}
-
 void mpl_pointer_index(mpl_pointer *pointer, size_t index) {
     char digits[21] = "/";
-    pointer_add(pointer, digits, 1 + write_number(digits + 1, index));
+    pointer_add(pointer, digits, 1 + mpl_number_write(digits + 1, index));
 }
 
 void mpl_error_set(moonplan_error *err, moonplan_code code, size_t offset,
@@ -106,7 +97,7 @@ void mpl_error_set(moonplan_error *err, moonplan_code code, size_t offset,
                 break;
             }
             case 'u':
-                added = write_number(piece, va_arg(arguments, uint64_t));
+                added = mpl_number_write(piece, va_arg(arguments, uint64_t));
                 break;
             case 'x': {
                 unsigned byte = va_arg(arguments, unsigned);

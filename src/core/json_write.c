@@ -93,17 +93,6 @@ static void write_far_exponent(mpl_buffer *out, bool negative, moonplan_text dig
     }
 }
 
-static void write_small(mpl_buffer *out, int64_t number) {
-    char text[20];
-    size_t at = sizeof text;
-    bool negative = number < 0;
-    uint64_t rest = negative ? (uint64_t) - (number + 1) + 1 : (uint64_t)number;
-    do text[--at] = (char)('0' + rest % 10);
-    while (rest /= 10);
-    if (negative) text[--at] = '-';
-    mpl_buffer_add(out, text + at, sizeof text - at);
-}
-
 static void write_number(mpl_buffer *out, moonplan_text literal) {
     const char *at = literal.bytes, *end = literal.bytes + literal.length;
     bool negative = *at == '-';
@@ -144,8 +133,8 @@ static void write_number(mpl_buffer *out, moonplan_text literal) {
     for (size_t i = 0; i < digits.length; i++) power = power * 10 + (digits.bytes[i] - '0');
     power = (minus ? -power : power) + shift;
     if (power == 0) return;
-    mpl_buffer_byte(out, 'e');
-    write_small(out, power);
+    char text[21] = "e";
+    mpl_buffer_add(out, text, 1 + mpl_integer_write(text + 1, power));
 }
 
 /* -- Sorted text ------------------------------------------------------------*/

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "text.h"
+
 /* Steele and White's free-format algorithm with exact integers ("How to Print Floating-Point
  * Numbers Accurately", 1990). Its price is a few big multiplications a digit, most of them one or
  * two words long; what it buys is that there are no tables and nothing to be wrong in them. */
@@ -174,14 +176,5 @@ size_t mpl_double_write(char out[32], double number) {
         length += count - 1;
     }
     out[length++] = 'e';
-    if (exponent < 0) {
-        out[length++] = '-';
-        exponent = -exponent;
-    }
-    char reversed[4];
-    size_t places = 0;
-    do reversed[places++] = (char)('0' + exponent % 10);
-    while (exponent /= 10);
-    while (places) out[length++] = reversed[--places];
-    return length;
+    return length + mpl_integer_write(out + length, exponent);
 }

@@ -94,6 +94,21 @@ bool mpl_decimal_fits_256(moonplan_text text) {
     return memcmp(text.bytes, largest, sizeof largest - 1) <= 0;
 }
 
+size_t mpl_number_write(char *out, uint64_t number) {
+    char digits[20];
+    size_t count = 0;
+    do digits[count++] = (char)('0' + number % 10);
+    while (number /= 10);
+    for (size_t i = 0; i < count; i++) out[i] = digits[count - 1 - i];
+    return count;
+}
+
+size_t mpl_integer_write(char *out, int64_t integer) {
+    if (integer >= 0) return mpl_number_write(out, (uint64_t)integer);
+    out[0] = '-';
+    return 1 + mpl_number_write(out + 1, (uint64_t) - (integer + 1) + 1);
+}
+
 mpl_hex mpl_hex_scan(moonplan_text text) {
     if (text.length < 2 || text.length % 2 != 0 || text.bytes[0] != '0' || text.bytes[1] != 'x')
         return MPL_HEX_NO;

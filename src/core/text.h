@@ -62,6 +62,10 @@ bool mpl_decimal(moonplan_text text);
 /* A canonical decimal below 2^256. */
 bool mpl_decimal_fits_256(moonplan_text text);
 
+/* In decimal, of 20 bytes at most; the length. */
+size_t mpl_number_write(char *out, uint64_t number);
+size_t mpl_integer_write(char *out, int64_t integer);
+
 typedef enum mpl_hex { MPL_HEX_NO, MPL_HEX_LOWER, MPL_HEX_MIXED } mpl_hex;
 /* 0x and an even number of digits; MIXED when one of them is upper case. */
 mpl_hex mpl_hex_scan(moonplan_text text);

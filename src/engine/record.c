@@ -117,11 +117,7 @@ static void add(mpl_buffer *out, const char *text) {
 
 static void add_number(mpl_buffer *out, int64_t number) {
     char digits[20];
-    size_t at = sizeof digits;
-    uint64_t left = number > 0 ? (uint64_t)number : 0;
-    do digits[--at] = (char)('0' + left % 10);
-    while (left /= 10);
-    mpl_buffer_add(out, digits + at, sizeof digits - at);
+    mpl_buffer_add(out, digits, mpl_number_write(digits, number > 0 ? (uint64_t)number : 0));
 }
 
 /* What stands in a store may be anything, so that it is not taken for a text that has to be

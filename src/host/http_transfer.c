@@ -217,10 +217,7 @@ static void add_text(mpl_buffer *buffer, const char *text) {
 
 static void add_number(mpl_buffer *buffer, uint64_t number) {
     char digits[20];
-    size_t at = sizeof digits;
-    do digits[--at] = (char)('0' + number % 10);
-    while ((number /= 10) != 0);
-    mpl_buffer_add(buffer, digits + at, sizeof digits - at);
+    mpl_buffer_add(buffer, digits, mpl_number_write(digits, number));
 }
 
 static void add_address(mpl_buffer *buffer, const moonplan_address *address) {

@@ -27,11 +27,8 @@ static void add(line *out, const char *text) {
 
 static void add_number(line *out, uint64_t number) {
     char digits[21];
-    size_t at = sizeof digits - 1;
-    digits[at] = 0;
-    do digits[--at] = (char)('0' + number % 10);
-    while (number /= 10);
-    add(out, digits + at);
+    digits[mpl_number_write(digits, number)] = 0;
+    add(out, digits);
 }
 
 /* The number that a text begins with, which moves behind it; false if there is none. */

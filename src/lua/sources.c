@@ -74,16 +74,13 @@ bool mpl_sources_add(mpl_sources *sources, const char *path, mpl_source_reader r
 
 static size_t write_line(char out[LINE_MOST], moonplan_text path, uint64_t size,
                          const uint8_t digest[32]) {
-    char digits[20];
-    size_t count = 0, length = 5;
+    size_t length = 5;
     memcpy(out, "file ", 5);
     if (path.length > LINE_MOST - 128) abort(); /* paths are bounded by their own rule */
     memcpy(out + length, path.bytes, path.length);
     length += path.length;
     out[length++] = ' ';
-    do digits[count++] = (char)('0' + size % 10);
-    while (size /= 10);
-    while (count > 0) out[length++] = digits[--count];
+    length += mpl_number_write(out + length, size);
     out[length++] = ' ';
     mpl_hex_encode(out + length, digest, 32);
     length += MPL_DIGEST_DIGITS;
