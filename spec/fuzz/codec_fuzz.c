@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/core/codec.h"
+#include "../c/codec_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -40,7 +40,7 @@ static void is_the_encoding_of(const moonplan_document *document, const char *by
     mpl_alloc alloc = mpl_alloc_of(NULL);
     mpl_buffer out;
     mpl_buffer_open(&out, &alloc);
-    mpl_codec_write(&out, moonplan_document_root(document));
+    mpl_codec_put_value(&out, moonplan_document_root(document));
     MUST(!out.failed && out.length == size && memcmp(out.bytes, bytes, size) == 0);
     mpl_buffer_close(&out);
 }
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.alloc_data = &state;
     state.until = data[0] & 0x3f;
     const char *bytes = (const char *)data + 1;
-    moonplan_document *document = mpl_codec_read(bytes, --size, &options, &err);
+    moonplan_document *document = codec_read(bytes, --size, &options, &err);
     if (!document) {
         MUST(state.used == 0 && err.code != MOONPLAN_OK);
         return 0;

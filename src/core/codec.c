@@ -89,11 +89,6 @@ void mpl_codec_put_value(mpl_buffer *out, moonplan_value value) {
     }
 }
 
-void mpl_codec_write(mpl_buffer *out, moonplan_value value) {
-    mpl_buffer_byte(out, MPL_CODEC_VERSION);
-    mpl_codec_put_value(out, value);
-}
-
 /* -- Reading ---------------------------------------------------------------*/
 
 static bool refuse(const mpl_codec *in, moonplan_error *err, moonplan_code code, const char *text) {
@@ -245,26 +240,4 @@ bool mpl_codec_take_value(mpl_codec *in, mpl_builder *builder, moonplan_error *e
         err->offset = (size_t)(in->at - in->bytes);
     }
     return false;
-}
-
-moonplan_document *mpl_codec_read(const char *bytes, size_t length, const moonplan_options *options,
-                                  moonplan_error *err) {
-    mpl_codec in = {bytes, bytes, bytes + length};
-    mpl_builder builder;
-    moonplan_options chosen = mpl_options_of(options);
-    if (length == 0 || *in.at != MPL_CODEC_VERSION) {
-        refuse(&in, err, MOONPLAN_JSON_SYNTAX,
-               "the bytes do not begin with a version that is known");
-        return NULL;
-    }
-    in.at++;
-    mpl_build_open(&builder, &chosen);
-    builder.max_bytes = chosen.limits.document_bytes;
-    builder.too_long = "the value's text is longer than the limit document_bytes allows: %u";
-    if (mpl_codec_take_value(&in, &builder, err)) {
-        if (in.at == in.end) return mpl_build_finish(&builder, err);
-        refuse(&in, err, MOONPLAN_JSON_SYNTAX, "there are bytes behind the encoded value");
-    }
-    mpl_build_close(&builder);
-    return NULL;
 }

@@ -1,4 +1,4 @@
-/* Values as bytes: what a host and its runners tell each other, and what a store keeps.
+/* Values as bytes: what a host and its runners tell each other.
  *
  * A value is a tag and what belongs to it; counts and lengths are numbers of 7 bits a byte, the
  * lowest first, the top bit set on all but the last.
@@ -18,21 +18,6 @@
 
 #include "build.h"
 
-/* The first byte of what mpl_codec_write makes. Another encoding gets another number. */
-#define MPL_CODEC_VERSION 1
-
-/* The version and the value, which must not be MOONPLAN_NONE. Memory: out->failed. */
-void mpl_codec_write(mpl_buffer *out, moonplan_value value);
-/* The opposite, for bytes that may be anything. A length or count is compared with the bytes that
- * are left before anything is allocated for it; the options' depth and values bound the rest, as
- * for parsing, and document_bytes the text. NULL with *err, whose offset is into the bytes:
- * json.syntax (not an encoding, or not the one of its value), json.utf8, json.duplicate_name,
- * json.depth, limit, memory. */
-moonplan_document *mpl_codec_read(const char *bytes, size_t length, const moonplan_options *options,
-                                  moonplan_error *err);
-
-/* The parts, for messages with more in them than one value. */
-
 /* Bytes that are being read, front to back. */
 typedef struct mpl_codec {
     const char *bytes, *at, *end;
@@ -42,15 +27,18 @@ void mpl_codec_put_number(mpl_buffer *out, uint64_t number);
 void mpl_codec_put_integer(mpl_buffer *out, int64_t integer);
 /* Length and bytes, whatever they are. */
 void mpl_codec_put_bytes(mpl_buffer *out, moonplan_text bytes);
-/* A value without the version. */
+/* A value, which must not be MOONPLAN_NONE. Memory: out->failed, as for the others. */
 void mpl_codec_put_value(mpl_buffer *out, moonplan_value value);
 
 bool mpl_codec_take_number(mpl_codec *in, uint64_t *out);
 bool mpl_codec_take_integer(mpl_codec *in, int64_t *out);
 /* Points into the bytes that are read. */
 bool mpl_codec_take_bytes(mpl_codec *in, moonplan_text *out);
-/* Into an open builder, whose own limits count, and which takes part of what is wrong: false with
- * *err for either's fault. The builder is fit for nothing but mpl_build_close then. */
+/* Into an open builder, from bytes that may be anything. A length or count is compared with the
+ * bytes that are left before anything is allocated for it; the builder's own limits bound the rest.
+ * False with *err, whose offset is into the bytes: json.syntax (not an encoding, or not the one of
+ * its value), json.utf8, json.duplicate_name, json.depth, limit, memory. The builder is fit for
+ * nothing but mpl_build_close then. */
 bool mpl_codec_take_value(mpl_codec *in, mpl_builder *builder, moonplan_error *err);
 
 #endif
