@@ -1,35 +1,26 @@
 --- Call plans written by hand: calldata of words, the canonical text of ERC-8410 (section "Plan
 --- digest"), and its hash by a Keccak of ours in plain Lua. Nothing of moonplan has a part in it.
+local calldata = require "spec.support.calldata"
 local sponge = require "spec.support.sponge"
 
 local call_texts = {}
 
---- An ABI word: a Lua integer from 0 up, an address, or "bool".
-local function word(value)
-  if value == true then return ("0"):rep(63) .. "1" end
-  if value == false then return ("0"):rep(64) end
-  if math.type(value) == "integer" then return ("%064x"):format(value) end
-  local digits = assert(value:match("^0x(%x+)$")):lower()
-  return ("0"):rep(64 - #digits) .. digits
-end
-
---- Calldata: the first four bytes of the signature's Keccak-256, then words as they come.
+--- Calldata: the selector, then words as they come; true is one as well.
 ---@param signature string
 ---@param ... any
 ---@return string
 function call_texts.data(signature, ...)
-  local parts = { "0x", sponge.keccak_256(signature):sub(1, 8) }
-  for n = 1, select("#", ...) do parts[n + 2] = word((select(n, ...))) end
-  return table.concat(parts)
+  local words = { ... }
+  for n, value in ipairs(words) do
+    if type(value) == "boolean" then words[n] = value and 1 or 0 end
+  end
+  return "0x" .. calldata.call(signature, table.unpack(words)):lower()
 end
 
 --- Bytes as the ABI has them behind an offset: their length, then they with zeros behind.
 ---@param hex string
 ---@return string digits for another `0x` to stand before
-function call_texts.bytes(hex)
-  local digits = hex:sub(3):lower()
-  return word(#digits // 2) .. digits .. ("0"):rep(-#digits % 64)
-end
+function call_texts.bytes(hex) return calldata.bytes(hex:sub(3):lower()) end
 
 ---@param chain string
 ---@param sender string

@@ -10,7 +10,8 @@ function calldata.selector(signature) return sponge.keccak_256(signature):sub(1,
 --- An integer, 64 digits as they are, or an address or other 0x and digits, filled up on the left.
 local function word(value)
   if type(value) == "number" then return ("%064x"):format(value) end
-  return #value == 64 and value or ("0"):rep(66 - #value) .. value:sub(3)
+  if #value == 64 then return value end
+  return ("0"):rep(66 - #value) .. assert(value:match("^0x(%x+)$"))
 end
 calldata.word = word
 
