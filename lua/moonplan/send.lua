@@ -91,10 +91,10 @@ function Sending:ask(name, question)
 end
 
 local function senseless(name)
-  return nil, {
-    kind = "answer", message = ("the executor's answer to %s makes no sense"):format(name),
-  }
+  return ("the executor's answer to %s makes no sense"):format(name)
 end
+
+local function no_answer(name) return { kind = "answer", message = senseless(name) } end
 
 -- A transaction's hash, or what a wallet calls a batch (EIP-5792: at most 4096 bytes).
 local function is_id(value, submits)
@@ -168,11 +168,11 @@ function Sending:try(name, question)
   local answer, failure = self:ask(name, question)
   if answer == nil then return nil, failure end
   if type(answer) ~= "table" or not OUTCOMES[answer.outcome] or not is_plain(answer) then
-    return senseless(name)
+    return nil, no_answer(name)
   end
   local step = answer.step
   if step ~= nil and (math.type(step) ~= "integer" or step < 1 or step > #question.calls) then
-    return senseless(name)
+    return nil, no_answer(name)
   end
   return answer
 end
@@ -307,7 +307,7 @@ function Sending:prepare()
   local implements = type(answer) == "table" and answer.implements
   if implements == nil then return true end
   if type(answer) ~= "table" or type(implements) ~= "table" then
-    return nil, nil, self:fail(select(2, senseless("prepare")))
+    return nil, nil, self:fail(no_answer("prepare"))
   end
   local both = {}
   for _, name in ipairs(implements) do
@@ -358,31 +358,38 @@ end
 
 -- -- Sending --------------------------------------------------------------------------------------
 
-local SENSELESS = "the executor's answer to outcome makes no sense"
+-- What is waited for in growing pauses, for so long.
+function Sending:waiting(most) return { deadline = self.host.now() + most, pause = PAUSE_MS } end
+
+-- One pause; false when the time is over.
+function Sending:pause(waiting)
+  local left = waiting.deadline - self.host.now()
+  if left <= 0 then return false end
+  self.host.wait(math.min(waiting.pause, left))
+  waiting.pause = math.min(waiting.pause + waiting.pause // 2, PAUSE_MOST_MS)
+  return true
+end
 
 --- Until there is an outcome; nil and why there will be none.
 function Sending:wait_for(question)
   local most = self.options.timeout_ms or TIMEOUT_MS
-  local deadline, pause = self.host.now() + most, PAUSE_MS
+  local waiting = self:waiting(most)
   while true do
     local answer, failure = self:ask("outcome", question)
     if answer == nil then return nil, failure.message end
     if type(answer) ~= "table" or not STATES[answer.state] or not is_plain(answer)
       or (answer.atomic ~= nil and type(answer.atomic) ~= "boolean") then
-      return nil, SENSELESS
+      return nil, senseless("outcome")
     end
     if answer.state ~= "pending" then
       answer.receipts = read_receipts(self.lib, answer.receipts, #self.calls)
-      if not answer.receipts then return nil, SENSELESS end
+      if not answer.receipts then return nil, senseless("outcome") end
       return answer
     end
-    local left = deadline - self.host.now()
-    if left <= 0 then
+    if not self:pause(waiting) then
       return nil, ("there is no receipt after %s seconds"):format(("%.1f"):format(most / 1000)
         :gsub("%.0$", ""))
     end
-    self.host.wait(math.min(pause, left))
-    pause = math.min(pause + pause // 2, PAUSE_MOST_MS)
   end
 end
 
@@ -392,7 +399,7 @@ function Sending:submit(question)
   local answer, failure = self:ask_once("submit", question)
   if answer == nil then return nil, "unknown", failure.message end
   if type(answer) ~= "table" or not SUBMITTED[answer.state] or not is_plain(answer) then
-    return nil, "unknown", "the executor's answer to submit makes no sense"
+    return nil, "unknown", senseless("submit")
   end
   local id = answer.id
   if not is_id(id, self.host.executor.submits) then id = nil end
@@ -447,7 +454,7 @@ end
 function Sending:estimate(n)
   local question = self:question({ self.calls[n] })
   local most = math.min(self.options.timeout_ms or TIMEOUT_MS, LAG_MS)
-  local deadline, pause = nil, PAUSE_MS
+  local waiting
   while true do
     local answer, failure = self:try("estimate", question)
     if not answer then return nil, self:failed_asking(failure, n) end
@@ -458,16 +465,13 @@ function Sending:estimate(n)
       if number then self.number = { number = number, nonce = request.nonce, step = n } end
       return request
     end
-    if not deadline then
-      deadline = self.host.now() + most
+    if not waiting then
+      waiting = self:waiting(most)
       self:tell { event = "retry", question = "estimate", message = stale }
     end
-    local left = deadline - self.host.now()
-    if left <= 0 then
+    if not self:pause(waiting) then
       return nil, self:finish("failed", "send.answer", "it was not sent: " .. stale, n)
     end
-    self.host.wait(math.min(pause, left))
-    pause = math.min(pause + pause // 2, PAUSE_MOST_MS)
   end
 end
 
