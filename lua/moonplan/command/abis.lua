@@ -1,9 +1,9 @@
 --- Descriptions of contracts that a person hands in, or plugins bring, for reading calldata.
-local console = require "moonplan.console"
 local engines = require "moonplan.command.engine"
 local input = require "moonplan.command.input"
 local moonplan = require "moonplan"
 local options = require "moonplan.command.options"
+local report = require "moonplan.command.report"
 local text = require "moonplan.command.text"
 
 local abis = {}
@@ -42,8 +42,8 @@ local function add_brought(list, arguments)
   local brought, problems = made:abis()
   if not brought then return nil, problems.errors end
   for _, problem in ipairs(problems) do
-    console.warn(("%s: note: what it may describe is not read: %s\n"):format(
-      text.visible(problem.file), text.bounded(problem.message, 400)))
+    report.note(problem.file, "what it may describe is not read: "
+      .. text.bounded(problem.message, 400))
   end
   table.move(brought, 1, #brought, #list + 1, list)
   made:close()

@@ -109,13 +109,14 @@ function advice.approve(id, arguments, risks)
   return table.concat(words, " "), table.concat(resume, " ")
 end
 
---- The command that says how a step ended, but for how it did.
+--- What says how a step ended: the command, and what it takes.
 ---@param step string
 ---@return string
 function advice.resolve(id, step, arguments)
   local words = begin(id, arguments, "jobs", "resolve")
   option(words, "--step", step)
   add_engine(words, arguments)
+  words[#words + 1] = "with --as completed, --as failed or --retry says how the step ended"
   return table.concat(words, " ")
 end
 

@@ -1,12 +1,12 @@
 --- The engine that step plans are judged and run with: its options on the command line, and what
 --- they make.
 local approvals = require "moonplan.command.approvals"
-local console = require "moonplan.console"
 local grants = require "moonplan.command.grants"
 local input = require "moonplan.command.input"
 local moonplan = require "moonplan"
 local options = require "moonplan.command.options"
 local policy = require "moonplan.command.policy"
+local report = require "moonplan.command.report"
 local text = require "moonplan.command.text"
 
 local engine = {}
@@ -72,8 +72,7 @@ local function blame_folder(arguments, faults)
     settings.shipped = false
     local made, err = moonplan.engine(settings)
     if made or not (err.code == "file.unavailable" or err.code == "file.path") then return end
-    for _, fault in ipairs(err.errors) do fault.file = option end
-    return err.errors
+    return report.blame(err.errors, option)
   end
   for _, folder in ipairs(arguments.plugins or {}) do
     local told = blamed("--plugins", { plugins = { folder } })
@@ -104,8 +103,8 @@ local function watched(made, arguments)
   stop = made:on("plugin.loaded", function(event)
     if not event.data.reason then return end
     stop()
-    console.warn(("%s: note: the versions seen are not written down: %s\n"):format(
-      text.visible(arguments.trust), text.bounded(event.data.reason, 400)))
+    report.note(arguments.trust, "the versions seen are not written down: "
+      .. text.bounded(event.data.reason, 400))
   end)
   return made
 end
@@ -141,16 +140,13 @@ function engine.make(arguments)
   }
   if made then return watched(made, arguments) end
   if err.code:find("^store%.") then
-    for _, fault in ipairs(err.errors) do fault.file = arguments.store end
-    return nil, err.errors
+    return nil, report.blame(err.errors, arguments.store)
   end
   if err.message:find('^the grant of "') then
-    for _, fault in ipairs(err.errors) do fault.file = "--grant" end
-    return nil, err.errors
+    return nil, report.blame(err.errors, "--grant")
   end
   if err.code == "plugin.trust" then
-    for _, fault in ipairs(err.errors) do fault.file = arguments.trust end
-    return nil, err.errors
+    return nil, report.blame(err.errors, arguments.trust)
   end
   if err.code == "file.unavailable" or err.code == "file.path" then
     return nil, blame_folder(arguments, err.errors)
@@ -182,8 +178,7 @@ end
 function engine.note(name, made, faults)
   local wanted = missing_grants(faults)
   if #wanted > 0 then
-    console.warn(("%s: note: what is missing is granted with %s\n"):format(text.visible(name),
-      table.concat(wanted, " ")))
+    report.note(name, "what is missing is granted with " .. table.concat(wanted, " "))
   end
   local unknown = false
   for _, fault in ipairs(faults) do unknown = unknown or fault.code == "plan.unknown_capability" end
@@ -195,8 +190,7 @@ function engine.note(name, made, faults)
   local words = #names == 0 and "there are no capabilities here" or "the capabilities here are "
     .. table.concat(names, ", ", 1, math.min(#names, MOST_NAMES))
   if more > 0 then words = ("%s and %d more"):format(words, more) end
-  console.warn(("%s: note: %s; --plugins DIR adds those of a folder\n"):format(
-    text.visible(name), words))
+  report.note(name, words .. "; --plugins DIR adds those of a folder")
 end
 
 --- The caller that `--caller` describes; nil without a fault where there is none.
@@ -214,9 +208,7 @@ function engine.caller(arguments)
     end
   end
   if not fault and not err then return caller end
-  local faults = err and err.errors or { fault }
-  for _, one in ipairs(faults) do one.file = arguments.caller end
-  return nil, faults
+  return nil, report.blame(err and err.errors or { fault }, arguments.caller)
 end
 
 return engine

@@ -55,8 +55,7 @@ local function note(job, arguments, engine)
       advice.approve(job.id, arguments, advice.risks(job, engine)))
   elseif job.status == "outcome_unknown" and arguments.store then
     local step = stopped_step(job)
-    return ("%s with --as completed, --as failed or --retry says how the step ended"):format(
-      advice.resolve(job.id, step and step.id or "STEP", arguments))
+    return advice.resolve(job.id, step and step.id or "STEP", arguments)
   end
 end
 
@@ -68,21 +67,19 @@ local function explain(name, job, arguments, engine)
   if UNDER_WAY[job.status] then
     console.warn(("%s: %s[%s]: the job %s %s\n"):format(text.visible(name), word, job.status,
       text.visible(job.id), UNDER_WAY[job.status]))
-    local found = note(job, arguments, engine)
-    if found then console.warn(("%s: note: %s\n"):format(text.visible(name), found)) end
-    return
+  else
+    -- A failure without a message has one text in its step and another in the job.
+    local failure = step and step.error or job.error
+    local where = ""
+    if step then
+      where = (" at /steps/%d: step %s (%s)"):format(n - 1, text.quoted(step.id),
+        text.visible(step.capability))
+    end
+    console.warn(("%s: %s[%s]%s: %s\n"):format(text.visible(name), word, failure.code, where,
+      text.bounded(failure.message, MOST)))
   end
-  -- A failure without a message has one text in its step and another in the job.
-  local failure = step and step.error or job.error
-  local where = ""
-  if step then
-    where = (" at /steps/%d: step %s (%s)"):format(n - 1, text.quoted(step.id),
-      text.visible(step.capability))
-  end
-  console.warn(("%s: %s[%s]%s: %s\n"):format(text.visible(name), word, failure.code, where,
-    text.bounded(failure.message, MOST)))
   local found = note(job, arguments, engine)
-  if found then console.warn(("%s: note: %s\n"):format(text.visible(name), found)) end
+  if found then report.note(name, found) end
 end
 
 --- Put out the result, or the whole job with --json, and say on standard error what is wrong.

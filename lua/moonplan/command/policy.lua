@@ -9,6 +9,7 @@
 --- processes, nothing that it could print to standard output with, which is for results.
 local input = require "moonplan.command.input"
 local moonplan = require "moonplan"
+local report = require "moonplan.command.report"
 local text = require "moonplan.command.text"
 
 local policy = {}
@@ -91,8 +92,7 @@ end
 ---@return table[]? faults
 function policy.load(name)
   local authorizer, faults = load_policy(name)
-  for _, fault in ipairs(faults or {}) do fault.file = name end
-  return authorizer, faults
+  return authorizer, faults and report.blame(faults, name)
 end
 
 return policy

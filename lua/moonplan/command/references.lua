@@ -1,8 +1,8 @@
 --- Artifact references on the command line: which are followed, what is at their end, and what is
 --- proved of where that came from.
-local console = require "moonplan.console"
 local moonplan = require "moonplan"
 local options = require "moonplan.command.options"
+local report = require "moonplan.command.report"
 local text = require "moonplan.command.text"
 
 local references = {}
@@ -57,8 +57,7 @@ end
 ---@param faults table[]
 ---@return table[] faults the same
 function references.of_artifact(name, faults)
-  for _, fault in ipairs(faults) do fault.file = "the artifact of " .. name end
-  return faults
+  return report.blame(faults, "the artifact of " .. name)
 end
 
 --- What an envelope names: its text, the plan or request, its kind and its provenance; or nil and
@@ -88,8 +87,8 @@ local ORIGINS = {
 ---@param provenance table
 function references.tell(name, provenance)
   local origin = ORIGINS[provenance.transport]:format(provenance.origin)
-  console.warn(("%s: note: %s; %s, keccak256 %s\n"):format(text.visible(name), origin,
-    text.count(provenance.bytes, "byte"), provenance.digest))
+  report.note(name, ("%s; %s, keccak256 %s"):format(origin, text.count(provenance.bytes, "byte"),
+    provenance.digest))
 end
 
 return references

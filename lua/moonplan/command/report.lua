@@ -69,6 +69,22 @@ function report.warnings(name, warnings)
   console.warn(table.concat(lines))
 end
 
+--- What a person may want to know beside.
+---@param name string of what it is about
+---@param words string
+function report.note(name, words)
+  console.warn(("%s: note: %s\n"):format(text.visible(name), words))
+end
+
+--- Faults of another file, or of an option.
+---@param faults table[]
+---@param file string
+---@return table[] faults the same
+function report.blame(faults, file)
+  for _, fault in ipairs(faults) do fault.file = file end
+  return faults
+end
+
 local function or_null(value)
   if value == nil then return moonplan.null end
   return value

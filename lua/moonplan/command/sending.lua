@@ -180,10 +180,6 @@ local function sums(outcome)
   return table.concat(words, ", ")
 end
 
----@param name string as it is shown
----@param words string
-function sending.note(name, words) tell(("%s: note: %s"):format(text.visible(name), words)) end
-
 -- Advice to do the same again is for a plan of which nothing has been done.
 local function warn_of_repeating(name, outcome)
   local done = 0
@@ -191,7 +187,7 @@ local function warn_of_repeating(name, outcome)
     if step.status == "succeeded" then done = done + 1 end
   end
   if done == 0 or outcome.error.advice.action ~= "retry_same_plan" then return end
-  sending.note(name, ("the same plan would do again what %s did"):format(text.count(done, "step")))
+  report.note(name, ("the same plan would do again what %s did"):format(text.count(done, "step")))
 end
 
 function sending:explain(outcome)
@@ -202,25 +198,25 @@ function sending:explain(outcome)
     message = text.bounded(failure.message, MOST),
   } }
   report.faults(self.arguments.file, faults)
-  sending.note(self.name, "of the steps, " .. sums(outcome))
+  report.note(self.name, "of the steps, " .. sums(outcome))
   local revert = failure.revert
   if revert and revert.required and not revert.decoded then
-    sending.note(self.name, "the producer requires that what this call reverts with is decoded, "
+    report.note(self.name, "the producer requires that what this call reverts with is decoded, "
       .. "and it could not be")
   end
   if failure.advice then
-    sending.note(self.name, ("%s: %s, %s"):format(call_review.ADVICE:gsub("^T", "t"),
+    report.note(self.name, ("%s: %s, %s"):format(call_review.ADVICE:gsub("^T", "t"),
       text.visible(failure.advice.action), text.quoted(failure.advice.instruction)))
     warn_of_repeating(self.name, outcome)
   end
   if outcome.status == "unknown" and outcome.id then
-    sending.note(self.name, ("ask the wallet what became of the batch %s before anything is sent "
+    report.note(self.name, ("ask the wallet what became of the batch %s before anything is sent "
       .. "again"):format(text.bounded(outcome.id, MOST)))
   end
   local unknown = outcome.status == "unknown" and step and outcome.steps[step]
   local request = unknown and unknown.request
   if type(request) == "table" and type(request.nonce) == "string" then
-    sending.note(self.name, ("look for the account's transaction number %s before anything is "
+    report.note(self.name, ("look for the account's transaction number %s before anything is "
       .. "sent again"):format(decimal(request.nonce)))
   end
 end

@@ -1,5 +1,4 @@
 --- moonplan convert: between call plans and the batches of other standards.
-local console = require "moonplan.console"
 local input = require "moonplan.command.input"
 local judge = require "moonplan.command.judge"
 local moonplan = require "moonplan"
@@ -8,7 +7,6 @@ local output = require "moonplan.command.output"
 local references = require "moonplan.command.references"
 local report = require "moonplan.command.report"
 local requests = require "moonplan.command.requests"
-local text = require "moonplan.command.text"
 
 local convert = {
   summary = "turn call plans into batches of other standards, and back",
@@ -58,7 +56,7 @@ end
 local function to_plan(name, content, arguments, limits)
   local plan, lost = FROM[arguments.from](content, { limits = limits, account = arguments.account })
   if not plan then return nil, lost.errors end
-  console.warn(("%s: note: the plan's digest is %s\n"):format(text.visible(name), plan.digest))
+  report.note(name, "the plan's digest is " .. plan.digest)
   return plan:source(""), lost
 end
 

@@ -93,9 +93,8 @@ function run.run(arguments)
     return refused(err)
   end
   if not made_anew then
-    console.warn(("%s: note: its key has a job already, %s; nothing was run%s\n"):format(
-      text.visible(name), text.visible(job.id),
-      #given > 0 and ", and no approval looked at" or ""))
+    report.note(name, ("its key has a job already, %s; nothing was run%s"):format(
+      text.visible(job.id), #given > 0 and ", and no approval looked at" or ""))
   end
   if not plan then report.warnings(name, job.warnings) end
   return outcome.show(name, job, arguments, engine)

@@ -97,9 +97,9 @@ end
 local function refuse(name, err)
   local code = report.faults(name, err.errors)
   if err.code == "send.executor" and err.message:find("needs rpc:wallet, ", 1, true) then
-    sending.note(name, "--rpc URL says where the node or wallet is")
+    report.note(name, "--rpc URL says where the node or wallet is")
   elseif err.code == "call.capability_unknown" and err.message:find(" it$") then
-    sending.note(name, "--executor NAME chooses who sends it")
+    report.note(name, "--executor NAME chooses who sends it")
   end
   return code
 end

@@ -77,8 +77,7 @@ function resolve.run(arguments)
     local about = told.line or told.code == "job.output_type"
       or told.code == "limit" and told.message:find("^the result ")
     if result and about and not told.code:find("^store%.") then
-      for _, fault in ipairs(err.errors) do fault.file = arguments.result end
-      return report.faults(arguments.result, err.errors)
+      return report.faults(arguments.result, report.blame(err.errors, arguments.result))
     end
     return stores.refuse(arguments.store, err)
   end

@@ -32,8 +32,7 @@ local ADVICE = {
     for _, one in ipairs(job.steps) do
       if one.status == "outcome_unknown" then step = one.id end
     end
-    return ("%s with --as completed, --as failed or --retry says how the step ended"):format(
-      advice.resolve(job.id, step, arguments))
+    return advice.resolve(job.id, step, arguments)
   end,
   awaiting_approval = function(job, arguments)
     local approve, resume = advice.approve(job.id, arguments, advice.risks(job))
