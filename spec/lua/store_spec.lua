@@ -321,6 +321,20 @@ describe("a store in a file", function()
     engine:close()
   end)
 
+  it("gives it among many, of which more are between than a store in memory keeps", function()
+    local function plan(key) return { idempotencyKey = key, steps = { step("a", "act", { 1 }) } } end
+    local plans = { plan "same", plan "same" }
+    for n = 1, 20 do plans[#plans + 1] = plan("key " .. n) end
+    for _, settings in ipairs { { keep_jobs = 4 }, { store = next_path() } } do
+      local engine, calls = engine_of(settings)
+      local made = engine:run_many(plans, { deduplicate = true })
+      for n = 1, #plans do assert.equal("completed", made[n].status, tostring(n)) end
+      assert.equal(made[1].id, made[2].id)
+      assert.equal(#plans - 1, #calls)
+      engine:close()
+    end
+  end)
+
   it("cancels a job that nobody runs", function()
     local path = next_path()
     local id = left(path, { steps = { step("a", "act"), step("b", "act") } }, "b")

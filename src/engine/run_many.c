@@ -105,8 +105,18 @@ static void fill(many *m) {
     }
 }
 
-/* What there was is looked at when all have come to their ends: it may be one of these. */
+static void look_at(many *m, size_t run, const char *id) {
+    moonplan_run *of = &m->runs[run];
+    of->job = mpl_engine_look(m->engine, (moonplan_text){id, strlen(id)}, &of->error);
+}
+
+/* What there was is looked at when all have come to their ends: it may be one of these. Where one
+ * ends before the next begins it is looked at now: a store in memory keeps only so many. */
 static void keep_repeated(many *m, const lane *one) {
+    if (!m->engine->store.write) {
+        look_at(m, one->run, one->twin.id);
+        return;
+    }
     if (!mpl_grow(&m->engine->alloc, (void **)&m->repeated, &m->repeated_capacity,
                   m->repeated_count + 1, sizeof *m->repeated)) {
         mpl_error_memory(&m->runs[one->run].error);
@@ -118,11 +128,8 @@ static void keep_repeated(many *m, const lane *one) {
 }
 
 static void look_at_repeated(many *m) {
-    for (size_t i = 0; i < m->repeated_count; i++) {
-        moonplan_run *run = &m->runs[m->repeated[i].run];
-        const char *id = m->repeated[i].id;
-        run->job = mpl_engine_look(m->engine, (moonplan_text){id, strlen(id)}, &run->error);
-    }
+    for (size_t i = 0; i < m->repeated_count; i++)
+        look_at(m, m->repeated[i].run, m->repeated[i].id);
 }
 
 /* Tell what has been committed, and go on to what is to be committed next; false when there is
