@@ -3,6 +3,7 @@
 local command = require "spec.support.command"
 local files = require "spec.support.files"
 local moonplan = require "moonplan"
+local plans = require "spec.support.plans"
 local plugin_files = require "spec.support.plugin_files"
 local trusted = require "spec.support.trusted"
 
@@ -390,6 +391,30 @@ describe("a trust store", function()
     assert.is_nil((verify(folder, trust, at(last))))
     local engine = engine_of(folder, { trust = trust, clock = function() return last end })
     assert(not plugin_files.call(engine, "text2"))
+    -- Whoever loads it first.
+    local function expired(err) assert.matches("the key alice has expired", err.message) end
+    local function settings(more)
+      local all = { plugins = { folder }, shipped = false, trust = trust, clock = function() return last end }
+      for name, value in pairs(more) do all[name] = value end
+      return all
+    end
+    for _, more in ipairs { { strict = true }, { authorizer = "text2" } } do
+      local made, err = moonplan.engine(settings(more))
+      assert.is_nil(made)
+      expired(err)
+    end
+    for _, first in ipairs {
+      function(made) return made:test "text2" end,
+      function(made) return made:build("text2", {}) end,
+      function(made) return made:send(plans.of { plans.step(1) }, { executor = "text2" }) end,
+      function(made) return made:describe "text2" end,
+    } do
+      engine = assert(moonplan.engine(settings {}))
+      local done, err = first(engine)
+      assert.is_nil(done)
+      expired(err)
+      engine:close()
+    end
   end)
 
   it("refuses what is older than what has been here", function()

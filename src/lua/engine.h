@@ -124,6 +124,9 @@ int mpl_lua_engine_verify_plugins(lua_State *L);
  * used. */
 bool mpl_lua_engine_load(lua_State *L, mpl_lua_engine *self, moonplan_text name,
                          moonplan_error *err);
+/* The item of a name, its plugin loaded; NULL with *err, or without where nobody has it. */
+mpl_plugin_item *mpl_lua_engine_find(lua_State *L, mpl_lua_engine *self, moonplan_text name,
+                                     moonplan_error *err);
 void mpl_lua_engine_problems(lua_State *L, mpl_lua_engine *self, const moonplan_engine *engine);
 int mpl_lua_engine_abis(lua_State *L); /* engine_abis.c */
 int mpl_lua_engine_list(lua_State *L); /* engine_catalogue.c */

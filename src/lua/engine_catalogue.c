@@ -118,6 +118,18 @@ bool mpl_lua_engine_load(lua_State *L, mpl_lua_engine *self, moonplan_text name,
     return fine;
 }
 
+mpl_plugin_item *mpl_lua_engine_find(lua_State *L, mpl_lua_engine *self, moonplan_text name,
+                                     moonplan_error *err) {
+    lua_State *outer = self->L;
+    self->L = L;
+    bool found = mpl_plugins_find(self->plugins, name, err) != NULL;
+    mpl_plugins_tell(self->plugins);
+    /* Whoever was told may have had it reloaded. */
+    mpl_plugin_item *item = found ? mpl_plugins_find(self->plugins, name, err) : NULL;
+    self->L = outer;
+    return item;
+}
+
 /* The description of a registered capability, in work->document, as a table. */
 static void push_description(lua_State *L, mpl_lua_engine *self, moonplan_value description) {
     mpl_lua_push_own(L, description);

@@ -45,6 +45,7 @@ typedef struct settings {
     moonplan_text authorizer_name;  /* {NULL, 0}: none of a plugin's */
     moonplan_text store;            /* {NULL, 0}: memory */
     unsigned store_flags;
+    int64_t time; /* the clock's first */
 } settings;
 
 static int bad_option(lua_State *L, const char *name, const char *wanted, int value) {
@@ -445,8 +446,9 @@ static mpl_lua_engine *push_object(lua_State *L, const settings *s) {
     return self;
 }
 
-static void check_clock(lua_State *L, const settings *s) {
+static void check_clock(lua_State *L, settings *s) {
     int exact = 0;
+    s->time = 0;
     if (!s->clock) return;
     lua_pushvalue(L, s->clock);
     int status = lua_pcall(L, 0, 1, 0);
@@ -455,7 +457,7 @@ static void check_clock(lua_State *L, const settings *s) {
         lua_pop(L, 1); /* it stands still, at 0 */
         return;
     }
-    if (lua_type(L, -1) == LUA_TNUMBER) lua_tointegerx(L, -1, &exact);
+    if (lua_type(L, -1) == LUA_TNUMBER) s->time = lua_tointegerx(L, -1, &exact);
     if (!exact) luaL_argerror(L, 1, "clock must give milliseconds since 1970, an integer");
     lua_pop(L, 1);
 }
@@ -510,8 +512,13 @@ int mpl_lua_engine_new(lua_State *L) {
     lua_settop(L, PLACES);
     check_clock(L, &s);
     mpl_lua_engine *self = push_object(L, &s);
+    self->time = s.time;
     mpl_lua_work *work = mpl_lua_work_new(L);
-    if (!make(self, &s, &work->err)) return mpl_lua_refuse(L, work, (moonplan_text){NULL, 0});
+    /* Plugins may be loaded already, and the host's clock says whose keys have expired. */
+    self->L = L;
+    bool made = make(self, &s, &work->err);
+    self->L = NULL;
+    if (!made) return mpl_lua_refuse(L, work, (moonplan_text){NULL, 0});
     lua_settop(L, PLACES + 1);
     return s.strict ? mpl_lua_engine_strict(L, self) : 1;
 }

@@ -295,7 +295,7 @@ int mpl_lua_engine_test(lua_State *L) {
     moonplan_text name = mpl_lua_check_text(L, 2);
     lua_settop(L, 2);
     mpl_lua_work *work = mpl_lua_engine_work(L, self);
-    mpl_plugin_item *item = mpl_plugins_find(self->plugins, name, &work->err);
+    mpl_plugin_item *item = mpl_lua_engine_find(L, self, name, &work->err);
     if (!item) return refuse_name(L, work, name);
     trying *t = mpl_lua_new(L, &trying_type, sizeof *t, 0);
     moonplan_options options = self->options;

@@ -85,9 +85,9 @@ static bool read_question(lua_State *L, mpl_lua_engine *self, mpl_lua_work *work
     return a->question != NULL;
 }
 
-static mpl_plugin_item *find_executor(mpl_lua_engine *self, moonplan_text name,
+static mpl_plugin_item *find_executor(lua_State *L, mpl_lua_engine *self, moonplan_text name,
                                       moonplan_error *err) {
-    mpl_plugin_item *item = mpl_plugins_find(self->plugins, name, err);
+    mpl_plugin_item *item = mpl_lua_engine_find(L, self, name, err);
     if (item && item->item->kind == MPL_EXECUTOR) return item;
     if (item)
         mpl_error_set(err, MOONPLAN_SEND_EXECUTOR, MOONPLAN_NO_OFFSET, NULL,
@@ -108,7 +108,7 @@ static int ask(lua_State *L) {
     lua_settop(L, 2);
     mpl_lua_work *work = mpl_lua_work_new(L);
     asking *a = mpl_lua_new(L, &asking_type, sizeof *a, 0);
-    mpl_plugin_item *item = find_executor(self, executor, &work->err);
+    mpl_plugin_item *item = find_executor(L, self, executor, &work->err);
     if (!item || !read_question(L, self, work, a)) {
         moonplan_error err = work->err;
         mpl_lua_work_close(work);
@@ -250,10 +250,7 @@ static int executors(lua_State *L) {
     moonplan_error ignored = {.code = MOONPLAN_OK};
     lua_Integer n = 0;
     lua_newtable(L);
-    lua_State *outer = self->L;
-    self->L = L;
-    (void)mpl_plugins_load(self->plugins, no_places, &ignored);
-    self->L = outer;
+    (void)mpl_lua_engine_load(L, self, no_places, &ignored);
     for (size_t i = 0; i < mpl_plugins_count(self->plugins); i++) {
         const mpl_plugin *plugin = mpl_plugins_at(self->plugins, i);
         for (size_t j = 0; plugin->broken.code == MOONPLAN_OK && j < plugin->item_count; j++) {
@@ -350,7 +347,7 @@ int mpl_lua_engine_send(lua_State *L) {
     if (!plan) return mpl_lua_refuse(L, work, text);
     lua_getfield(L, 4, "digest");
     if (!is_agreed(L, plan, &work->err)) return mpl_lua_refuse(L, work, no_places);
-    const mpl_plugin_item *item = find_executor(self, executor, &work->err);
+    const mpl_plugin_item *item = find_executor(L, self, executor, &work->err);
     if (!item || !has_powers(item, &work->err)) return mpl_lua_refuse(L, work, no_places);
     if (luaL_loadbufferx(L, mpl_send_text.text, mpl_send_text.length, "=moonplan/send.lua", "t") !=
         LUA_OK)
