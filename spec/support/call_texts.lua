@@ -10,11 +10,11 @@ local call_texts = {}
 ---@param ... any
 ---@return string
 function call_texts.data(signature, ...)
-  local words = { ... }
-  for n, value in ipairs(words) do
-    if type(value) == "boolean" then words[n] = value and 1 or 0 end
+  local words = table.pack(...)
+  for n = 1, words.n do
+    if type(words[n]) == "boolean" then words[n] = words[n] and 1 or 0 end
   end
-  return "0x" .. calldata.call(signature, table.unpack(words)):lower()
+  return "0x" .. calldata.call(signature, table.unpack(words, 1, words.n)):lower()
 end
 
 --- Bytes as the ABI has them behind an offset: their length, then they with zeros behind.

@@ -10,14 +10,14 @@ function calldata.selector(signature) return sponge.keccak_256(signature):sub(1,
 --- An integer, 64 digits as they are, or an address or other 0x and digits, filled up on the left.
 local function word(value)
   if type(value) == "number" then return ("%064x"):format(value) end
-  if #value == 64 then return value end
-  return ("0"):rep(66 - #value) .. assert(value:match("^0x(%x+)$"))
+  local digits = value:match("^0x(%x+)$") or #value == 64 and value:match("^%x+$")
+  return ("0"):rep(64 - #assert(digits)) .. digits
 end
 calldata.word = word
 
 function calldata.words(...)
-  local list = { ... }
-  for i, value in ipairs(list) do list[i] = word(value) end
+  local list = table.pack(...)
+  for i = 1, list.n do list[i] = word(list[i]) end
   return table.concat(list)
 end
 
