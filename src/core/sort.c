@@ -5,7 +5,8 @@
 void mpl_sort(void *items, size_t count, size_t size,
               bool (*before)(const void *a, const void *b, const void *context),
               const void *context) {
-    char *base = items, moved[MPL_SORT_ITEM];
+    char *base = items;
+    _Alignas(max_align_t) char moved[MPL_SORT_ITEM]; /* `before` reads it as an item */
     for (size_t start = count / 2, end = count; end > 1;) {
         /* First every parent sinks to its place, then the largest goes to the end, again and
          * again. */
