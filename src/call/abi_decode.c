@@ -376,7 +376,7 @@ static bool read_data(moonplan_abi_data *data, const moonplan_abi_type *type, co
         if (err) *err = *moonplan_error_list_at(data->notes, 0);
         return false;
     }
-    return (!strict || same(&data->root, &data->alloc, bytes, length, skipped, err));
+    return !strict || same(&data->root, &data->alloc, bytes, length, skipped, err);
 }
 
 static moonplan_abi_data *new_data(const moonplan_abi_type *type, const uint8_t *bytes,

@@ -2,6 +2,7 @@
 
 #include "../core/text.h"
 #include "../core/uint256.h"
+#include "../core/value.h"
 #include "abi.h"
 #include "eip55.h"
 
@@ -188,7 +189,7 @@ static bool boolean(source *s, moonplan_abi_value *out, moonplan_value value) {
 static bool string(source *s, moonplan_abi_value *out, moonplan_value value) {
     moonplan_text text = moonplan_value_string(value);
     if (moonplan_value_type(value) == MOONPLAN_OBJECT && moonplan_value_count(value) == 1) {
-        moonplan_value hex = moonplan_value_member(value, "hex", 3);
+        moonplan_value hex = mpl_member(value, "hex");
         if (moonplan_value_type(hex) == MOONPLAN_STRING) return bytes(s, out, hex, SIZE_MAX);
     }
     if (!text.bytes)

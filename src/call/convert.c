@@ -4,6 +4,7 @@
 
 #include "../core/error.h"
 #include "../core/text.h"
+#include "../core/value.h"
 #include "eip55.h"
 #include "rule.h"
 
@@ -87,11 +88,11 @@ static void leave_steps(mpl_conversion *c, const moonplan_call_plan *plan) {
         moonplan_value step = mpl_value(plan->document, call->node);
         moonplan_text kind = mpl_call_text(plan, call->kind);
         if (!mpl_text_is(kind, "execution") && labels++ == 0) {
-            labelled = moonplan_value_member(step, "kind", 4);
+            labelled = mpl_member(step, "kind");
             first = kind;
         }
         if (call->gas.length && gases++ == 0)
-            gas = moonplan_value_member(moonplan_value_member(step, "transaction", 11), "gas", 3);
+            gas = mpl_member(mpl_member(step, "transaction"), "gas");
         if (call->revert_decode != UINT32_MAX && revert_count++ == 0)
             reverts = mpl_value(plan->document, call->revert_decode);
     }

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "../core/text.h"
+#include "../core/value.h"
 #include "params_own.h"
 
 /* Items of items, and fields of fields. */
@@ -168,7 +169,7 @@ static bool read_attribute(const reader *r, mpl_param *param, moonplan_text name
 /* -- Fields -----------------------------------------------------------------*/
 
 static bool read_type(const reader *r, mpl_param *param, moonplan_value value) {
-    moonplan_value given = moonplan_value_member(value, "type", 4);
+    moonplan_value given = mpl_member(value, "type");
     moonplan_text name = moonplan_value_string(given);
     if (!name.bytes)
         REFUSE(r, moonplan_value_type(given) == MOONPLAN_NONE ? value : given,
@@ -234,7 +235,7 @@ static bool check_decimals(const reader *r, const mpl_param_set *set, moonplan_v
             continue;
         moonplan_value at =
             moonplan_value_member(value, set->at[i].name.bytes, set->at[i].name.length);
-        REFUSE(r, moonplan_value_member(at, "decimals", 8),
+        REFUSE(r, mpl_member(at, "decimals"),
                "decimals names %q, which is no parameter beside it of type number with integer",
                &of);
     }

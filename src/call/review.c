@@ -4,6 +4,7 @@
 
 #include "../core/error.h"
 #include "../core/text.h"
+#include "../core/value.h"
 
 static const moonplan_text no_text = {NULL, 0};
 
@@ -106,10 +107,8 @@ static void advice(mpl_review_run *run, moonplan_value policy) {
     moonplan_walk walk = moonplan_value_walk(policy);
     if (moonplan_value_type(policy) == MOONPLAN_NONE) return;
     while (moonplan_walk_next(&walk)) {
-        moonplan_text instruction =
-            moonplan_value_string(moonplan_value_member(walk.value, "instruction", 11));
-        moonplan_text action =
-            moonplan_value_string(moonplan_value_member(walk.value, "action", 6));
+        moonplan_text instruction = moonplan_value_string(mpl_member(walk.value, "instruction"));
+        moonplan_text action = moonplan_value_string(mpl_member(walk.value, "action"));
         mpl_pointer pointer;
         char at[sizeof pointer.bytes];
         mpl_pointer_of(&pointer, policy.document, walk.value.node);

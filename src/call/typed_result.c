@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../core/text.h"
+#include "../core/value.h"
 #include "typed_data.h"
 
 #define UNKNOWN MOONPLAN_TYPED_DATA_UNKNOWN_MEMBER
@@ -116,12 +117,11 @@ static void check_receipt(mpl_faults *faults, moonplan_value receipt,
                                      {"status", true},
                                      {"operation_id", false}}};
     if (!check_object(faults, "a receipt", receipt)) return;
-    moonplan_text status = moonplan_value_string(moonplan_value_member(receipt, "status", 6));
+    moonplan_text status = moonplan_value_string(mpl_member(receipt, "status"));
     bool accepted = mpl_text_is(status, "accepted"),
          other = mpl_text_is(status, "rejected") || mpl_text_is(status, "unknown");
     mpl_shape_open(faults, &shape, receipt, MISSING);
-    if (accepted &&
-        moonplan_value_type(moonplan_value_member(receipt, "operation_id", 12)) == MOONPLAN_NONE)
+    if (accepted && moonplan_value_type(mpl_member(receipt, "operation_id")) == MOONPLAN_NONE)
         mpl_fault_missing(faults, MISSING, receipt, "the receipt of what was accepted",
                           "operation_id");
     moonplan_walk walk = moonplan_value_walk(receipt);
@@ -170,7 +170,7 @@ static void check_operation(mpl_faults *faults, moonplan_value operation,
     static const mpl_shape query = {
         "a status query", {{"action", true}, {"request_id", true}, {"request_digest", true}}};
     if (!check_object(faults, "a delivery operation", operation)) return;
-    moonplan_value value = moonplan_value_member(operation, "action", 6);
+    moonplan_value value = mpl_member(operation, "action");
     moonplan_text action = moonplan_value_string(value);
     bool submits = mpl_text_is(action, "submit");
     /* Which members there are hangs on the action, so nothing else is looked at without it. */

@@ -4,6 +4,7 @@
 
 #include "../core/build.h"
 #include "../core/text.h"
+#include "../core/value.h"
 #include "job.h"
 
 /* -- Refusals ------------------------------------------------------------------*/
@@ -172,8 +173,8 @@ bool mpl_record_failure(mpl_buffer *out, const mpl_job *job) {
 }
 
 moonplan_failure mpl_failure_read(moonplan_value failure) {
-    return (moonplan_failure){
-        .code = mpl_code_of(moonplan_value_string(moonplan_value_member(failure, "code", 4))),
-        .message = moonplan_value_string(moonplan_value_member(failure, "message", 7)),
-        .detail = moonplan_value_member(failure, "detail", 6)};
+    return (moonplan_failure){.code =
+                                  mpl_code_of(moonplan_value_string(mpl_member(failure, "code"))),
+                              .message = moonplan_value_string(mpl_member(failure, "message")),
+                              .detail = mpl_member(failure, "detail")};
 }

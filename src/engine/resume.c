@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../core/text.h"
+#include "../core/value.h"
 #include "approval.h"
 #include "audit.h"
 
@@ -121,7 +122,7 @@ typedef struct again {
 } again;
 
 static moonplan_text capability_of(moonplan_value step) {
-    return moonplan_value_string(moonplan_value_member(step, "capability", 10));
+    return moonplan_value_string(mpl_member(step, "capability"));
 }
 
 /* Whether one of the steps that are yet to come needs it. */
@@ -143,7 +144,7 @@ static const mpl_capability *find_again(void *data, moonplan_text name, moonplan
     a->past = (mpl_capability){.name = name};
     for (size_t n = 0; n < a->stored->step_count; n++) {
         moonplan_value step = moonplan_value_element(a->steps, n),
-                       version = moonplan_value_member(step, "capabilityVersion", 17);
+                       version = mpl_member(step, "capabilityVersion");
         if (moonplan_value_type(version) == MOONPLAN_STRING &&
             mpl_text_equal(capability_of(step), name))
             a->past.version = moonplan_value_string(version);
@@ -164,7 +165,7 @@ static bool check_versions(const again *a, moonplan_error *err) {
         if (stored->job.steps[n].status == MOONPLAN_COMPLETED) continue;
         moonplan_error why;
         moonplan_value step = moonplan_value_element(a->steps, n);
-        moonplan_text id = moonplan_value_string(moonplan_value_member(step, "id", 2)),
+        moonplan_text id = moonplan_value_string(mpl_member(step, "id")),
                       name = capability_of(step);
         const mpl_entry *entry = mpl_engine_find(a->engine, name, &why);
         if (!entry) {
@@ -193,7 +194,7 @@ static bool check_versions(const again *a, moonplan_error *err) {
 static mpl_job *admit_again(moonplan_engine *engine, mpl_stored *stored, moonplan_error *err) {
     again a = {.engine = engine,
                .stored = stored,
-               .steps = moonplan_value_member(moonplan_document_root(stored->plan), "steps", 5)};
+               .steps = mpl_member(moonplan_document_root(stored->plan), "steps")};
     if (!check_versions(&a, err)) return NULL;
     mpl_admission admission = {.catalogue = {find_again, name_again, &a},
                                .versions = engine->versions,

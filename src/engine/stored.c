@@ -4,6 +4,7 @@
 
 #include "../core/build.h"
 #include "../core/text.h"
+#include "../core/value.h"
 
 /* What was taken once is taken again, whatever the limits are now. */
 moonplan_options mpl_stored_options(const moonplan_options *options) {
@@ -58,8 +59,7 @@ moonplan_document *mpl_stored_parse(const mpl_stored *stored, moonplan_text text
 bool mpl_stored_plan(mpl_stored *stored, moonplan_text text, moonplan_error *err) {
     stored->plan = mpl_stored_parse(stored, text, "a plan", err);
     if (!stored->plan) return false;
-    size_t count = moonplan_value_count(
-        moonplan_value_member(moonplan_document_root(stored->plan), "steps", 5));
+    size_t count = moonplan_value_count(mpl_member(moonplan_document_root(stored->plan), "steps"));
     if (count == 0) {
         mpl_error_set(err, MOONPLAN_STORE_CORRUPT, MOONPLAN_NO_OFFSET, NULL,
                       "a plan in the store has no steps");
@@ -82,12 +82,12 @@ bool mpl_stored_abandon(mpl_stored *stored) {
     mpl_kept_job *job = &stored->job;
     if (job->status != MOONPLAN_CREATED && job->status != MOONPLAN_EXECUTING) return true;
     job->status = MOONPLAN_INTERRUPTED;
-    moonplan_value steps = moonplan_value_member(moonplan_document_root(stored->plan), "steps", 5);
+    moonplan_value steps = mpl_member(moonplan_document_root(stored->plan), "steps");
     for (size_t n = 0; n < stored->step_count; n++) {
         if (job->steps[n].status != MOONPLAN_RUNNING) continue;
         moonplan_error err;
         moonplan_text id =
-            moonplan_value_string(moonplan_value_member(moonplan_value_element(steps, n), "id", 2));
+            moonplan_value_string(mpl_member(moonplan_value_element(steps, n), "id"));
         job->status = job->steps[n].status = MOONPLAN_OUTCOME_UNKNOWN;
         mpl_outcome_unknown(&err, id);
         moonplan_text message =
@@ -121,8 +121,8 @@ static const mpl_capability *find_anything(void *data, moonplan_text name, moonp
     /* Of the version that the plan asks for, if it does. */
     moonplan_walk walk = moonplan_value_walk(any->steps);
     while (moonplan_walk_next(&walk)) {
-        moonplan_value named = moonplan_value_member(walk.value, "capability", 10),
-                       version = moonplan_value_member(walk.value, "capabilityVersion", 17);
+        moonplan_value named = mpl_member(walk.value, "capability"),
+                       version = mpl_member(walk.value, "capabilityVersion");
         if (moonplan_value_type(version) == MOONPLAN_STRING &&
             mpl_text_equal(moonplan_value_string(named), name))
             any->view.version = moonplan_value_string(version);
@@ -151,8 +151,7 @@ mpl_job *mpl_stored_restore(mpl_stored *stored, moonplan_step_plan *plan, moonpl
 }
 
 mpl_job *mpl_stored_machine(mpl_stored *stored, moonplan_error *err) {
-    anything any = {.steps =
-                        moonplan_value_member(moonplan_document_root(stored->plan), "steps", 5)};
+    anything any = {.steps = mpl_member(moonplan_document_root(stored->plan), "steps")};
     mpl_admission admission = {.catalogue = {find_anything, no_name, &any}};
     moonplan_error why;
     moonplan_step_plan *plan = mpl_stored_admit(stored, &admission, &why);

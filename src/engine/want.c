@@ -6,6 +6,7 @@
 
 #include "../core/json_write.h"
 #include "../core/text.h"
+#include "../core/value.h"
 #include "job.h"
 
 /* The job behind a question; the public one is const. */
@@ -78,11 +79,11 @@ bool moonplan_want_decide(moonplan_want *want, moonplan_value decision) {
     if (!answer) return false;
     answer->kind = MPL_ANSWER_MALFORMED;
     if (!decision.document) return true;
-    moonplan_text word = moonplan_value_string(moonplan_value_member(decision, "decision", 8));
+    moonplan_text word = moonplan_value_string(mpl_member(decision, "decision"));
     if (mpl_text_is(word, "allow")) {
         answer->kind = MPL_ANSWER_ALLOW;
     } else if (mpl_text_is(word, "deny")) {
-        moonplan_value reason = moonplan_value_member(decision, "reason", 6);
+        moonplan_value reason = mpl_member(decision, "reason");
         moonplan_type type = moonplan_value_type(reason);
         if (type != MOONPLAN_NONE && type != MOONPLAN_STRING) return true;
         answer->kind = MPL_ANSWER_DENY;
@@ -189,8 +190,8 @@ bool moonplan_want_outcome(moonplan_want *want, moonplan_value outcome) {
     if (!place(want, BIT(MOONPLAN_WANT_OUTCOME))) return false;
     moonplan_type type = outcome.document ? moonplan_value_type(outcome) : MOONPLAN_NONE;
     if (type == MOONPLAN_NONE || type == MOONPLAN_NULL) return true;
-    moonplan_type happened = moonplan_value_type(moonplan_value_member(outcome, "happened", 8));
-    moonplan_value result = moonplan_value_member(outcome, "result", 6);
+    moonplan_type happened = moonplan_value_type(mpl_member(outcome, "happened"));
+    moonplan_value result = mpl_member(outcome, "result");
     moonplan_walk walk = moonplan_value_walk(outcome);
     while (type == MOONPLAN_OBJECT && moonplan_walk_next(&walk))
         if (!mpl_text_is(walk.name, "happened") && !mpl_text_is(walk.name, "result")) return false;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../core/text.h"
+#include "../core/value.h"
 
 static bool corrupt(moonplan_text id, const char *what, moonplan_error *err) {
     mpl_error_set(err, MOONPLAN_STORE_CORRUPT, MOONPLAN_NO_OFFSET, NULL,
@@ -97,8 +98,8 @@ static bool read_job(mpl_sqlite_store *store, sqlite3_stmt *row, moonplan_text i
 /* `planned`: what the plan says of it. */
 static bool read_step(mpl_sqlite_store *store, sqlite3_stmt *row, moonplan_text id, size_t n,
                       moonplan_value planned, mpl_stored *stored, moonplan_error *err) {
-    moonplan_value step_id = moonplan_value_member(planned, "id", 2),
-                   capability = moonplan_value_member(planned, "capability", 10);
+    moonplan_value step_id = mpl_member(planned, "id"),
+                   capability = mpl_member(planned, "capability");
     if (n >= stored->step_count || store->sqlite.column_int64(row, 0) != (int64_t)n + 1)
         return corrupt(id, "has not the steps of its plan", err);
     if (!stored->odd_step &&
@@ -136,8 +137,8 @@ static bool read_steps(mpl_sqlite_store *store, moonplan_text id, mpl_stored *st
     mpl_bind_number(store, statement, 1, stored->row);
     bool row = true;
     size_t n = 0;
-    moonplan_walk plan = moonplan_value_walk(
-        moonplan_value_member(moonplan_document_root(stored->plan), "steps", 5));
+    moonplan_walk plan =
+        moonplan_value_walk(mpl_member(moonplan_document_root(stored->plan), "steps"));
     while (mpl_sqlite_row(store, statement, &row, err)) {
         if (!row) break;
         moonplan_walk_next(&plan);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../core/text.h"
+#include "../core/value.h"
 #include "engine.h"
 #include "shelf.h"
 
@@ -134,7 +135,7 @@ mpl_plugin_item *mpl_lua_engine_find(lua_State *L, mpl_lua_engine *self, moonpla
 static void push_description(lua_State *L, mpl_lua_engine *self, moonplan_value description) {
     mpl_lua_push_own(L, description);
     set_text(L, "kind", MOONPLAN_TEXT("capability"));
-    moonplan_text name = moonplan_value_string(moonplan_value_member(description, "name", 4));
+    moonplan_text name = moonplan_value_string(mpl_member(description, "name"));
     const mpl_plugin_item *item = mpl_plugins_find(self->plugins, name, NULL);
     if (item && item->registered) {
         set_file(L, item->plugin);
@@ -198,7 +199,7 @@ static void push_item(lua_State *L, const mpl_plugin_item *item) {
 }
 
 static void set_examples(lua_State *L, const mpl_plugin_item *item) {
-    moonplan_value examples = moonplan_value_member(item->item->value, "examples", 8);
+    moonplan_value examples = mpl_member(item->item->value, "examples");
     if (!moonplan_value_count(examples)) return;
     mpl_lua_push_own(L, examples);
     lua_setfield(L, -2, "examples");

@@ -9,6 +9,7 @@
 
 #include "../core/json_write.h"
 #include "../core/text.h"
+#include "../core/value.h"
 #include "../step/job.h"
 #include "engine.h"
 
@@ -73,8 +74,7 @@ static moonplan_value field_of(lua_State *L, mpl_lua_job *self, const char *name
 
 static moonplan_text status_of(const mpl_lua_job *self) {
     if (self->document)
-        return moonplan_value_string(
-            moonplan_value_member(moonplan_document_root(self->document), "status", 6));
+        return moonplan_value_string(mpl_member(moonplan_document_root(self->document), "status"));
     const char *name = moonplan_status_name(moonplan_job_status(self->job));
     return (moonplan_text){name, strlen(name)};
 }
@@ -110,7 +110,7 @@ static int job_json(lua_State *L) {
 static moonplan_value push_result(lua_State *L, mpl_lua_job *self) {
     if (self->document) {
         lua_pushnil(L);
-        return moonplan_value_member(moonplan_document_root(self->document), "result", 6);
+        return mpl_member(moonplan_document_root(self->document), "result");
     }
     mpl_lua_work *work = mpl_lua_work_new(L);
     work->document = moonplan_job_result_new(self->job, &work->err);

@@ -29,7 +29,7 @@ bool mpl_manifest_take(mpl_manifest *manifest, moonplan_document *document,
     for (size_t i = 0; i < count; i++) {
         mpl_item *item = &manifest->items[i];
         moonplan_value value = manifest->family ? moonplan_value_element(root, i) : root;
-        moonplan_text kind = moonplan_value_string(moonplan_value_member(value, "kind", 4));
+        moonplan_text kind = moonplan_value_string(mpl_member(value, "kind"));
         item->kind = kind.bytes ? mpl_kind_of(kind) : MPL_KINDS;
         if (item->kind != MPL_KINDS)
             item->functions = functions[i] & mpl_kinds[item->kind].functions;

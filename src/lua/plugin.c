@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../core/text.h"
+#include "../core/value.h"
 #include "confined.h"
 #include "shelf.h"
 
@@ -94,7 +95,7 @@ static bool is_listed(const mpl_plugin_item *made, moonplan_text need) {
 }
 
 static void list_powers(const mpl_plugins *plugins, mpl_plugin_item *made) {
-    moonplan_walk walk = moonplan_value_walk(moonplan_value_member(made->item->value, "needs", 5));
+    moonplan_walk walk = moonplan_value_walk(mpl_member(made->item->value, "needs"));
     while (moonplan_walk_next(&walk)) {
         moonplan_text need = moonplan_value_string(walk.value);
         if (is_listed(made, need)) continue;

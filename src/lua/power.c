@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../core/text.h"
+#include "../core/value.h"
 #include "../step/job.h"
 #include "serve.h"
 
@@ -27,8 +28,7 @@ mpl_served mpl_give_true(mpl_serving *s) {
 }
 
 bool mpl_serving_needs(const mpl_serving *s, unsigned power, moonplan_text name) {
-    moonplan_walk walk =
-        moonplan_value_walk(moonplan_value_member(s->call->item->value, "needs", 5));
+    moonplan_walk walk = moonplan_value_walk(mpl_member(s->call->item->value, "needs"));
     while (moonplan_walk_next(&walk)) {
         moonplan_text named;
         if (mpl_power_of(moonplan_value_string(walk.value), &named) == power &&

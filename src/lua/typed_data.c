@@ -1,5 +1,6 @@
 /* Typed-data requests as Lua objects that can be read and nothing else, and what comes back. */
 #include "../core/text.h"
+#include "../core/value.h"
 #include "bind.h"
 #include "convert.h"
 #include "module.h"
@@ -232,8 +233,7 @@ static int request_source(lua_State *L) {
  * document. */
 static int push_valid_until(lua_State *L, const moonplan_typed_data *request) {
     moonplan_value root = moonplan_document_root(moonplan_typed_data_document(request));
-    return mpl_lua_push_text(L,
-                             moonplan_value_string(moonplan_value_member(root, "valid_until", 11)));
+    return mpl_lua_push_text(L, moonplan_value_string(mpl_member(root, "valid_until")));
 }
 
 static int push_delivery(lua_State *L, const moonplan_typed_data *request) {

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "../core/text.h"
+#include "../core/value.h"
 #include "job_inside.h"
 
 /* -- Times -------------------------------------------------------------------*/
@@ -179,10 +180,10 @@ moonplan_code mpl_code_of(moonplan_text name) {
 }
 
 void mpl_event_read(moonplan_event *out, moonplan_value event) {
-    moonplan_value data = moonplan_value_member(event, "data", 4);
-    moonplan_value error = moonplan_value_member(data, "error", 5);
+    moonplan_value data = mpl_member(event, "data");
+    moonplan_value error = mpl_member(data, "error");
     int64_t count = 0;
-    moonplan_value_integer(moonplan_value_member(data, "step_count", 10), &count);
+    moonplan_value_integer(mpl_member(data, "step_count"), &count);
     *out = (moonplan_event){.id = text_at(event, "id"),
                             .job_id = text_at(event, "job_id"),
                             .type = text_at(event, "type"),
@@ -197,12 +198,12 @@ void mpl_event_read(moonplan_event *out, moonplan_value event) {
                             .outcome = text_at(data, "outcome"),
                             .plan_digest = text_at(data, "plan_digest"),
                             .caller_digest = text_at(data, "caller_digest"),
-                            .approvals = moonplan_value_member(data, "approvals", 9),
+                            .approvals = mpl_member(data, "approvals"),
                             .input_digest = text_at(data, "input_digest"),
                             .result_digest = text_at(data, "result_digest"),
                             .approval = text_at(data, "approval"),
                             .digest = text_at(data, "digest"),
-                            .error = {.detail = moonplan_value_member(error, "detail", 6)}};
+                            .error = {.detail = mpl_member(error, "detail")}};
     if (moonplan_value_type(error) != MOONPLAN_OBJECT) return;
     out->error.code = mpl_code_of(text_at(error, "code"));
     out->error.message = text_at(error, "message");
@@ -266,8 +267,7 @@ void mpl_job_write(mpl_builder *out, const mpl_job *job) {
     if (job->caller)
         mpl_build_text_if(
             out, "caller_subject",
-            moonplan_value_string(moonplan_value_member(moonplan_document_root(job->caller),
-                                                        "subject", sizeof "subject" - 1)));
+            moonplan_value_string(mpl_member(moonplan_document_root(job->caller), "subject")));
     name(out, "steps");
     mpl_build_array(out);
     for (size_t n = 0; n < plan->count; n++) {

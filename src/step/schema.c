@@ -6,6 +6,7 @@
 #include "../core/literal.h"
 #include "../core/sort.h"
 #include "../core/text.h"
+#include "../core/value.h"
 #include "reference.h"
 
 typedef enum field_type { STRING, NUMBER, BOOLEAN, OBJECT, ARRAY, UNKNOWN } field_type;
@@ -148,7 +149,7 @@ static bool read_field(const reader *r, declared *made, moonplan_text name, moon
     if (moonplan_value_type(value) != MOONPLAN_OBJECT)
         REFUSE(r, name, none, "a field is declared by an object, not by %s",
                mpl_type_text(moonplan_value_type(value)));
-    moonplan_value given = moonplan_value_member(value, "type", 4);
+    moonplan_value given = mpl_member(value, "type");
     made->type_name = moonplan_value_string(given);
     for (size_t i = 0; i < UNKNOWN; i++)
         if (mpl_text_is(made->type_name, types[i].name)) made->type = (field_type)i;
